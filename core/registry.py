@@ -1,4 +1,4 @@
-"""One lookup for strategies by name, and one error sentence. A registry is a plain dict in its folder's `__init__.py`."""
+"""One lookup for strategies by name, and one error sentence. A folder's registry is the dict in its `__init__.py`."""
 
 from __future__ import annotations
 

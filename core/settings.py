@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,8 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.errors import ConfigError
+
+logger = logging.getLogger(__name__)
 
 Group = Literal["Models", "Retrieval", "Memory", "Documents", "Interface"]
 
@@ -94,15 +97,26 @@ class Settings(BaseSettings):
     def load(cls, saved: dict | None = None, **overrides) -> Settings:
         """Defaults < saved choices < environment < overrides. raises ConfigError: one sentence a wrong value."""
         try:
-            from_environment = cls().model_fields_set
-            kept = {
-                key: value
-                for key, value in (saved or {}).items()
-                if key in cls.model_fields and key not in from_environment
+            named = cls().model_fields_set | overrides.keys()
+            known = {
+                name: value for name, value in (saved or {}).items() if name in cls.model_fields and name not in named
             }
-            return cls(**{**kept, **overrides})
+            return cls(**{**_usable(cls, known), **overrides})
         except ValidationError as error:
             raise ConfigError("; ".join(_sentence(item) for item in error.errors())) from None
+
+
+def _usable(cls: type[Settings], saved: dict) -> dict:
+    """The saved choices that are still allowed; a range that got narrower must not lock anyone out."""
+    usable = {}
+    for name, value in saved.items():
+        try:
+            cls(**{name: value})
+        except ValidationError as error:
+            logger.warning("saved setting passed over: %s", _sentence(error.errors()[0]))
+        else:
+            usable[name] = value
+    return usable
 
 
 def _sentence(item) -> str:

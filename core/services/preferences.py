@@ -1,0 +1,90 @@
+"""The settings as a person sees them: each knob described, saved, reset. What is saved wins over the default; the
+environment wins over what is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from core.errors import ConfigError
+from core.protocols import SettingsStore
+from core.settings import Settings
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting with all that a form needs. `value` is in effect now, `saved` after the next start."""
+
+    name: str
+    group: str
+    help: str
+    type: type
+    default: Any
+    value: Any
+    saved: Any
+    choices: tuple[str, ...]
+    minimum: float | None
+    maximum: float | None
+    from_environment: bool
+
+    @property
+    def environment_name(self) -> str:
+        return f"FOOTNOTE_{self.name.upper()}"
+
+    @property
+    def needs_restart(self) -> bool:
+        return self.saved != self.value
+
+
+class PreferenceService:
+    def __init__(self, settings: Settings, store: SettingsStore) -> None:
+        self._settings, self._store = settings, store
+
+    def describe(self) -> list[Knob]:
+        """Every knob, in the order of the settings file."""
+        saved = self._store.load()
+        from_environment = Settings().model_fields_set
+        return [
+            self._knob(name, field, saved, name in from_environment) for name, field in Settings.model_fields.items()
+        ]
+
+    def save(self, name: str, value: Any) -> None:
+        """Keep a choice for the next start. raises ConfigError for an unknown name or a value out of range"""
+        self._known(name)
+        try:
+            checked = getattr(Settings.model_validate({name: value}), name)
+        except ValidationError as error:
+            item = error.errors()[0]
+            raise ConfigError(f"{name}={value!r} can't be saved: {item['msg'][0].lower()}{item['msg'][1:]}") from None
+        self._store.save(name, checked if isinstance(checked, str | int | float | bool) else str(checked))
+
+    def reset(self, name: str) -> None:
+        self._known(name)
+        self._store.reset(name)
+
+    def _known(self, name: str) -> None:
+        if name not in Settings.model_fields:
+            raise ConfigError(f"no setting is called {name!r}")
+
+    def _knob(self, name: str, field: FieldInfo, saved: dict[str, Any], from_environment: bool) -> Knob:
+        limits = {type(item).__name__: item for item in field.metadata}
+        value = getattr(self._settings, name)
+        default = field.get_default(call_default_factory=True)
+        choices = tuple(choice for choice in get_args(field.annotation) if isinstance(choice, str))
+        kept = saved.get(name, default)
+        return Knob(
+            name=name,
+            group=field.json_schema_extra["group"],  # type: ignore[index,call-overload]
+            help=field.description or "",
+            type=str if choices or not isinstance(default, bool | int | float) else type(default),
+            default=default,
+            value=value,
+            saved=value if from_environment else type(default)(kept),
+            choices=choices,
+            minimum=getattr(limits.get("Ge"), "ge", None),
+            maximum=getattr(limits.get("Le"), "le", None),
+            from_environment=from_environment,
+        )
