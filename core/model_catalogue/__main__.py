@@ -14,18 +14,11 @@ import time
 from pathlib import Path
 
 from core.errors import FootnoteError, StoppedError
-from core.model_catalogue import (
-    CATALOGUE,
-    DEFAULT_CHAT_MODEL,
-    DEFAULT_EMBEDDING_MODEL,
-    fetch,
-    find,
-    locate,
-    rows,
-    state,
-)
-from core.model_catalogue.locating import is_path
+from core.model_catalogue.entries import CATALOGUE, DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
+from core.model_catalogue.fetching import fetch
+from core.model_catalogue.locating import find, is_path, locate, rows
 from core.model_catalogue.model import CatalogueModel, Kind
+from core.model_catalogue.verification import state
 from core.settings import Settings
 
 TEST_MODELS = ("smollm2-135m", DEFAULT_EMBEDDING_MODEL, DEFAULT_CHAT_MODEL)
