@@ -103,8 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    earlier = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         settings = Settings.load()
         if options.command == "list":
@@ -123,6 +122,9 @@ def main(arguments: list[str] | None = None) -> int:
     except FootnoteError as error:
         print(error, file=sys.stderr)
         return 1
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -56,4 +57,5 @@ def _reason(output: str) -> str:
     for line in errors:
         if "No space left" in line:
             return "the disk is full"
-    return (errors or lines or ["it ended without a word"])[-1][:300]
+    # without the name of the exception, or pip's "ERROR:", in front
+    return re.sub(r"^(ERROR|[\w.]+(Error|Exception)): ", "", (errors or lines or ["it ended without a word"])[-1])[:300]
