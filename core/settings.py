@@ -93,6 +93,10 @@ class Settings(BaseSettings):
         2048, "Documents", "Memory that reading one file may take on top of the worker's own, in MB.", ge=64
     )
 
+    allowed_hosts: str = _knob(
+        "", "Documents", "Names of private or local servers that web addresses may lead to, separated by commas."
+    )
+
     @classmethod
     def load(cls, saved: dict | None = None, **overrides) -> Settings:
         """Defaults < saved choices < environment < overrides. raises ConfigError: one sentence a wrong value."""
