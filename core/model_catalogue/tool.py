@@ -35,6 +35,8 @@ def run_tool(
         finally:
             _end(process)
         if process.returncode != 0:
+            # Ctrl-C reaches the tool as well as us: then it was stopped and didn't fail.
+            watch.report(done_before)
             output.seek(0)
             raise ModelError(_reason(output.read().decode("utf-8", "replace")))
 

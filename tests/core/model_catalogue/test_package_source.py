@@ -70,6 +70,14 @@ def test_a_stop_ends_the_tool_at_once(tmp_path):
     ] == []
 
 
+def test_a_tool_that_the_same_ctrl_c_ended_was_stopped_and_did_not_fail(tmp_path):
+    stop = threading.Event()
+    watch = Watch(1, progress=lambda done, total: stop.set(), stop=stop)
+
+    with pytest.raises(StoppedError):
+        run_tool([sys.executable, "-c", "exit(1)"], environ=os.environ, folder=tmp_path, done_before=0, watch=watch)
+
+
 def test_the_growth_of_the_folder_is_the_progress(tmp_path):
     seen = []
     code = f"open(r'{tmp_path / 'x'}', 'wb').write(b'12345'); import time; time.sleep(0.6)"
