@@ -1,0 +1,86 @@
+"""From any older database to the newest, in one transaction, with a copy of the old file kept first.
+
+To change the tables: add a file to `versions/`, change `tables.py`, set NEWEST. Never change a released version.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, text
+
+from core.errors import NewerDatabaseError, StorageError
+
+if TYPE_CHECKING:
+    from storage.database import Database
+
+logger = logging.getLogger(__name__)
+
+# Known here too, so that opening an up-to-date database needn't load Alembic; a test compares it with versions/.
+NEWEST = "0001"
+_FOLDER = Path(__file__).parent
+
+
+def upgrade(database: Database, *, to: str = NEWEST) -> None:
+    """Bring the database to version `to`; does nothing where it is there already.
+
+    raises  NewerDatabaseError for a version that this program doesn't know; StorageError for somebody else's database
+    """
+    with database.read() as connection:
+        found = _version(connection, database.data_dir)
+    if found == to:
+        return
+    known = _known_versions()
+    if found is not None and found not in known:
+        raise NewerDatabaseError(
+            f"the data folder {database.data_dir.name!r} was written by a newer Footnote (format {found}, this one "
+            f"knows {NEWEST}); update Footnote or choose another folder with FOOTNOTE_DATA"
+        )
+    if found is not None:
+        _keep_copy(database.path, database.data_dir / "backups" / f"before-{to}-from-{found}-{int(time.time())}.db")
+    with database.write() as connection:
+        if _version(connection, database.data_dir) != to:  # another process may have been faster
+            _migrate(connection, to)
+    logger.info("the database is now in format %s (was %s)", to, found or "empty")
+
+
+def _version(connection: Connection, data_dir: Path) -> str | None:
+    names = set(connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars())
+    if not names:
+        return None
+    if "alembic_version" not in names:
+        raise StorageError(f"'footnote.db' in {data_dir.name!r} wasn't made by Footnote; choose another folder")
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _known_versions() -> set[str]:
+    return {path.name.split("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py")}
+
+
+def _migrate(connection: Connection, to: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, to)
+
+
+def _keep_copy(database: Path, target: Path) -> None:
+    """A consistent copy through SQLite itself, which includes what is still in the WAL."""
+    target.parent.mkdir(exist_ok=True)
+    unfinished = target.with_suffix(".tmp")
+    source = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+    copy = sqlite3.connect(unfinished)
+    try:
+        source.backup(copy)
+    finally:
+        copy.close()
+        source.close()
+    os.replace(unfinished, target)
