@@ -18,13 +18,13 @@ run: setup  ## set up what is missing, then open the app on http://localhost:850
 	@HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 $(PY) -m streamlit run app.py $(if $(PORT),--server.port $(PORT))
 
 test: setup  ## run all tests (without those that need a real model: FOOTNOTE_TEST_MODELS=none make test)
-	@$(PY) scripts/browser.py || true
+	@$(PY) -m scripts.browser || true
 	@[ "$$FOOTNOTE_TEST_MODELS" = none ] || $(PY) -m core.model_catalogue ensure --tests || true
 	@HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 $(PY) -m pytest $(ARGS)
 
 setup:    ## make the virtual environment and install the requirements
 	@command -v $(PYTHON) >/dev/null || { echo "Footnote needs Python 3.11 or later, and there is no $(PYTHON) here; install it, then run make again." >&2; exit 1; }
-	@$(PYTHON) scripts/setup.py --venv $(VENV)
+	@$(PYTHON) -m scripts.setup --venv $(VENV)
 
 models: setup  ## fetch the chat and embedding model of the settings, and check them
 	@$(PY) -m core.model_catalogue ensure && $(PY) -m core.model_catalogue list

@@ -1,4 +1,4 @@
-"""Finds a Chromium for the browser tests, or installs one: `python scripts/browser.py`. Nothing else needs it.
+"""Finds a Chromium for the browser tests, or installs one: `python -m scripts.browser`. Nothing else needs it.
 
 What is there is taken first: a browser on the PATH, then the one that Playwright keeps for itself. Else it installs
 Debian's package when root on Debian, Playwright's own build elsewhere. Prints one line; exit status 1 if there's none.

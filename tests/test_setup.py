@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import stat
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import browser, setup
+from scripts import browser, pip_install, setup
 
 ROOT = Path(__file__).parent.parent
 
@@ -66,8 +67,8 @@ def venv(tmp_path):
 
 def test_the_second_time_is_quick_and_silent(venv):
     began = time.monotonic()
-    command = [sys.executable, str(ROOT / "scripts" / "setup.py"), "--venv", str(venv)]
-    result = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, "-m", "scripts.setup", "--venv", str(venv)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert time.monotonic() - began < 2
 
@@ -84,6 +85,11 @@ def test_a_python_too_old_is_one_sentence(monkeypatch):
         setup.SetupError, match=r"^Footnote needs Python 3.11 or later and .* is 3.9.2; install a newer"
     ):
         setup.find_python()
+
+
+@pytest.mark.parametrize("name", ["setup.py", "pip_install.py"])
+def test_an_old_python_can_read_the_scripts_that_say_so(name):
+    ast.parse((ROOT / "scripts" / name).read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
 def test_a_newer_python_on_the_path_is_taken(monkeypatch, tmp_path):
@@ -103,24 +109,37 @@ def test_no_compiler_is_one_sentence(monkeypatch):
 
 
 def test_a_failed_installation_shows_pips_last_lines_and_where_the_rest_is(venv, monkeypatch, capsys):
-    monkeypatch.setattr(setup, "torch_options", lambda: [])
+    monkeypatch.setattr(pip_install, "torch_options", lambda: [])
     with pytest.raises(setup.SetupError, match=r"^pip could not install the requirements; .*setup.log"):
-        setup.install(venv)
+        pip_install.install(venv)
     assert "No matching distribution found for streamlit" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "log, says",
+    [
+        ("", "starting"),
+        ("Collecting lxml==6.1.3 (from -r x)\nWARNING: ignored\n", "Collecting lxml==6.1.3"),
+        ("  Building wheel for llama-cpp-python (pyproject.toml): started\n", "compiling llama-cpp-python"),
+        ("Installing collected packages: a, b\n  Uninstalling a:\n", "unpacking what was downloaded"),
+    ],
+)
+def test_the_heartbeat_says_what_pip_is_at(log, says):
+    assert pip_install.doing(log) == says
+
+
 def test_the_cpu_build_of_torch_is_asked_for_where_its_index_answers(monkeypatch):
-    monkeypatch.setattr(setup, "index_answers", lambda: True)
+    monkeypatch.setattr(pip_install, "index_answers", lambda: True)
     monkeypatch.setattr(sys, "platform", "linux")
-    assert setup.torch_options() == ["--extra-index-url", setup.TORCH_CPU_INDEX, "torch==2.13.0+cpu"]
+    assert pip_install.torch_options() == ["--extra-index-url", pip_install.TORCH_CPU_INDEX, "torch==2.13.0+cpu"]
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert setup.torch_options() == ["--extra-index-url", setup.TORCH_CPU_INDEX]
-    monkeypatch.setattr(setup, "index_answers", lambda: False)
-    assert setup.torch_options() == []
+    assert pip_install.torch_options() == ["--extra-index-url", pip_install.TORCH_CPU_INDEX]
+    monkeypatch.setattr(pip_install, "index_answers", lambda: False)
+    assert pip_install.torch_options() == []
 
 
 def test_a_cuda_build_is_spoken_of(venv, capsys):
-    python = setup.venv_python(venv)
+    python = pip_install.venv_python(venv)
     python.write_text("#!/bin/sh\necho 12.8\n")
     setup.check_torch(venv)
     assert capsys.readouterr().out.startswith("Note: your package index gave PyTorch's CUDA 12.8 build")
