@@ -1,0 +1,128 @@
+"""One answer on the screen: status while it works, sources before the first word, text with its marks, footer.
+
+The data is plain JSON; `answer.js` builds it from text nodes, never from HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core.records import MESSAGE_ENDED, MessageRecord, Source
+from pages.ui.literal import visible
+from pages.ui.markup import blocks
+from pages.ui.passage import best_sentence, runs
+from pages.ui.texts import ordinal, t
+
+_FOLDER = Path(__file__).parent
+_MOST_NAMED = 3
+
+
+@cache
+def _component():
+    return st.components.v2.component(
+        "footnote.answer",
+        html='<div class="answer"></div>',
+        css=(_FOLDER / "answer.css").read_text(encoding="utf-8"),
+        js=(_FOLDER / "answer.js").read_text(encoding="utf-8"),
+    )
+
+
+def draw_answer(message: MessageRecord, *, on_again: Callable[[int], None] | None = None) -> None:
+    """The answer as it is now. While it's being written, the caller draws it again and again under the same key."""
+    key = f"answer-{message.id}"
+
+    def act() -> None:
+        if on_again and (st.session_state.get(key) or {}).get("action") == "again":
+            on_again(message.id)
+
+    _component()(key=key, data=answer_data(message, can_repeat=on_again is not None), on_action_change=act)
+
+
+def answer_data(message: MessageRecord, *, can_repeat: bool = False) -> dict[str, Any]:
+    refused = bool(message.record.get("refused"))
+    ended = message.state in MESSAGE_ENDED
+    numbered = 0 if refused else len(message.sources)
+    return {
+        "id": message.id,
+        "status": "" if ended else _phase(message),
+        "writing": message.state == "writing",
+        "sources_line": _sources_line(message.sources, refused),
+        "sources": [_source(source, message, refused) for source in message.sources],
+        "blocks": blocks(message.text, sentences=message.sentences, source_count=numbered),
+        "plain": message.text,
+        "why": {"weak": t("support.weak"), "not_supported": t("support.none")},
+        "footer": _footer(message) if ended and message.text else [],
+        "copy": t("answer.copy") if ended and message.text else "",
+        "copied": t("answer.copied"),
+        "again": t("answer.again") if can_repeat and message.state == "complete" and message.text else "",
+        "labels": {"open": t("source.open"), "download": t("source.download"), "note": t("answer.marker")},
+    }
+
+
+def _phase(message: MessageRecord) -> str:
+    known = message.record.get("phase")
+    return str(known) if known else t(f"phase.{message.state}")
+
+
+def _sources_line(sources: tuple[Source, ...], refused: bool) -> str:
+    if not sources:
+        return ""
+    count = t("sources.one") if len(sources) == 1 else t("sources.many", count=len(sources))
+    if refused:
+        return t("sources.closest")
+    names = list(dict.fromkeys(" ".join(filter(None, (source.document, place(source)))) for source in sources))
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    return f"{count} · {', '.join(map(visible, names[:_MOST_NAMED]))}{more}"
+
+
+def place(source: Source) -> str:
+    """Where in its document: "p. 3", "pp. 3–4", "Sheet1, rows 2-9", "slide 4", or nothing."""
+    known = source.metadata
+    if source.page is not None:
+        last = known.get("page_end")
+        return t("place.pages", first=source.page, last=last) if last else t("place.page", page=source.page)
+    if known.get("slide") is not None:
+        return t("place.slide", slide=known["slide"])
+    parts = [str(known["sheet"])] if known.get("sheet") else []
+    return ", ".join(parts + ([t("place.rows", rows=known["rows"])] if known.get("rows") else []))
+
+
+def _source(source: Source, message: MessageRecord, refused: bool) -> dict[str, Any]:
+    citing = [s["text"] for s in message.sentences if s.get("source") == source.number]
+    best = best_sentence(source.text, citing)
+    return {
+        "n": source.number,
+        "numbered": not refused,
+        "title": visible(source.document) or t("source.untitled"),
+        "place": place(source),
+        "heading": visible(source.heading_path),
+        "scores": scores(source),
+        "words": ", ".join(source.matched_terms),
+        "runs": runs(source.text, source.matched_terms, best),
+        "href": f"/download/{source.document_id}" if source.document_id is not None else "",
+    }
+
+
+def scores(source: Source) -> list[str]:
+    """Each score with its rank: "meaning 0.71 (2nd)"; what fused them last."""
+    known = {"cosine": t("score.cosine"), "bm25": t("score.bm25")}
+    rank_of = {"cosine": ("cosine", "vector"), "bm25": ("bm25", "keyword")}
+    lines = []
+    for name, value in sorted(source.scores.items(), key=lambda item: item[0] not in known):
+        rank = next((source.ranks[r] for r in rank_of.get(name, (name,)) if r in source.ranks), None)
+        digits = f"{value:.1f}" if name == "bm25" else f"{value:.3f}" if name == "rrf" else f"{value:.2f}"
+        lines.append(f"{known.get(name, name)} {digits}" + (f" ({ordinal(rank)})" if rank else ""))
+    return lines
+
+
+def _footer(message: MessageRecord) -> list[str]:
+    checked = [s for s in message.sentences if s.get("support") in ("supported", "weak", "not_supported")]
+    supported = sum(s["support"] == "supported" for s in checked)
+    speed = (message.record.get("timings") or {}).get("tokens_per_s")
+    lines = [t("footer.support", supported=supported, checked=len(checked))] if checked else []
+    return lines + ([t("footer.speed", speed=round(speed))] if speed else [])

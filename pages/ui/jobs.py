@@ -1,0 +1,100 @@
+"""Files on their way into the index: progress, reason, stop, try again, password."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.records import JOB_ENDED, JobRecord
+from pages.ui.boundary import boundary, guarded
+from pages.ui.literal import escaped, literal
+from pages.ui.session import get_services
+from pages.ui.texts import t
+
+FAST_S, SLOW_S = 0.5, 3.0
+_SHOWN = 25
+
+
+def draw_jobs(*, batch: str | None = None) -> None:
+    """The jobs of this batch, or all; polled fast while one runs. When one ends, the page around is drawn again."""
+    shown = _state(get_services().library.jobs(batch=batch))
+    running = any(state not in JOB_ENDED for _, state in shown)
+    st.fragment(_draw, run_every=FAST_S if running else SLOW_S)(batch, shown)
+
+
+def _draw(batch: str | None, shown: list[tuple[int, str]]) -> None:
+    with boundary():
+        jobs = get_services().library.jobs(batch=batch)
+        now = _state(jobs)
+        if _ended(now) != _ended(shown) or len(now) != len(shown):
+            st.rerun()
+        if not jobs:
+            return
+        ordered = sorted(jobs, key=lambda job: (job.state != "running", job.state != "waiting", -job.id))
+        waiting = [job for job in ordered if job.state == "waiting"]
+        hidden = {job.id for job in waiting[_SHOWN:]}
+        for job in ordered:
+            if job.id not in hidden:
+                draw_job(job)
+        if hidden:
+            st.caption(t("jobs.more", count=len(hidden)))
+        if _ended(now):
+            st.button(t("jobs.clear"), key="clear_jobs", on_click=guarded(_clear), type="tertiary")
+
+
+def _state(jobs: Sequence[JobRecord]) -> list[tuple[int, str]]:
+    return sorted((job.id, job.state) for job in jobs)
+
+
+def _ended(states: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    return [(id, state) for id, state in states if state in JOB_ENDED]
+
+
+def draw_job(job: JobRecord) -> None:
+    with st.container(key=f"job_{job.id}", gap="xxsmall" if job.state in JOB_ENDED else "small"):
+        if job.state not in JOB_ENDED:
+            bar, button = st.columns([6, 1], vertical_alignment="center")
+            label = f"{literal(job.name)} · {literal(job.phase or t('jobs.waiting'))}"
+            bar.progress(min(max(job.progress, 0.0), 1.0), text=label)
+            stop = guarded(get_services().library.stop_job)
+            button.button(t("jobs.stop"), key=f"stop_{job.id}", on_click=stop, args=(job.id,), type="tertiary")
+            return
+        st.html(f'<div class="fn-job"><b>{escaped(job.name)}</b> <span>{escaped(outcome(job))}</span></div>')
+        if job.state == "needs_password":
+            _password(job)
+        elif job.state in ("failed", "stopped"):
+            st.button(t("jobs.retry"), key=f"retry_{job.id}", on_click=guarded(_retry), args=(job.id,), type="tertiary")
+
+
+def outcome(job: JobRecord) -> str:
+    """What became of it, as one sentence."""
+    if job.state != "done":
+        return job.reason or t(f"jobs.{job.state}")
+    result = job.result
+    status = result.get("status", "indexed")
+    if status == "duplicate" and not job.reason:
+        name = result.get("duplicate_of")
+        return t("result.duplicate", name=name) if name else t("result.duplicate_unknown")
+    said = job.reason or t(f"result.{status}", segments=result.get("segments", 0))
+    return " ".join([said, *map(str, result.get("warnings") or ())])
+
+
+def _password(job: JobRecord) -> None:
+    with st.form(f"password_{job.id}", border=False):
+        field, button = st.columns([4, 1], vertical_alignment="bottom")
+        field.text_input(t("jobs.password"), type="password", key=f"secret_{job.id}")
+        button.form_submit_button(t("jobs.unlock"), on_click=guarded(_unlock), args=(job.id,))
+
+
+def _unlock(job_id: int) -> None:
+    get_services().library.retry_job(job_id, password=st.session_state.get(f"secret_{job_id}") or "")
+    st.session_state.pop(f"secret_{job_id}", None)
+
+
+def _retry(job_id: int) -> None:
+    get_services().library.retry_job(job_id)
+
+
+def _clear() -> None:
+    get_services().library.clear_ended_jobs()
