@@ -1,0 +1,190 @@
+"""What one save, link or delete does to the documents, inside a write transaction that its caller holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from core.metadata import Metadata
+from core.records import IngestStatus, NewDocument, SaveResult
+from storage.collection_rows import ensured_collection_id
+from storage.document_rows import document_record
+from storage.generation import advance
+from storage.model_rows import is_complete
+from storage.neutral import neutral_name, neutral_source
+from storage.tables import documents, texts
+from storage.text_saving import document_metadata, remove_text_if_orphan, write_text
+
+# Known of one copy of a content, and not of another that has a name of its own.
+_OF_ONE_COPY = ("url", "owner", "last_modified")
+
+
+@dataclass
+class Change:
+    """One write transaction's change of the documents: its generation number, and the originals it made superfluous."""
+
+    connection: Connection
+    fault: Callable[[str], None]
+    generation: int | None = None
+    superfluous: list[tuple[str, float]] = field(default_factory=list)  # (hash, when the content was last seen)
+
+    def advance(self) -> int:
+        if self.generation is None:
+            self.generation = advance(self.connection)
+        return self.generation
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where a document goes: its name and source, and the row that is replaced, if there is one."""
+
+    collection_id: int
+    source: str
+    name: str
+    existing: Row | None
+
+
+def save_document(change: Change, new: NewDocument) -> SaveResult:
+    target = _target(change.connection, new.collection, new.source, new.name, new.content_hash, new.on_conflict)
+    old_text = target.existing.text_id if target.existing else None
+    known = _text_id(change.connection, new.content_hash, new.pipeline)
+    first = _first_name(change.connection, known)
+    alone = old_text is not None and _count_documents(change.connection, old_text) == 1
+    text_id, changed = write_text(
+        change.connection, new, reuse=old_text if alone else None, advance=change.advance, fault=change.fault
+    )
+    metadata = document_metadata(new).to_json()
+    if target.existing is None:
+        status: IngestStatus = "duplicate" if first else "indexed"
+        document_id = _insert(change, target, text_id, new.size, metadata)
+        return SaveResult(status, document_record(change.connection, document_id), first)
+    if not changed and old_text == text_id and target.existing.metadata == metadata:
+        return SaveResult("unchanged", document_record(change.connection, target.existing.id))
+    _repoint(change, target, text_id, new.size, metadata)
+    return SaveResult("updated", document_record(change.connection, target.existing.id))
+
+
+def link_document(
+    change: Change,
+    *,
+    source: str,
+    name: str,
+    collection: str,
+    content_hash: str,
+    size: int,
+    pipeline: str,
+    model_id: str,
+    on_conflict: str,
+) -> SaveResult | None:
+    """The same for a content that is there already, wholly embedded; None where it has to be parsed."""
+    connection = change.connection
+    text_id = _text_id(connection, content_hash, pipeline)
+    if text_id is None or not is_complete(connection, text_id, model_id):
+        return None
+    connection.execute(update(texts).where(texts.c.id == text_id).values(seen=time.time()))
+    target = _target(connection, collection, source, name, content_hash, on_conflict)
+    if target.existing is not None and target.existing.text_id == text_id:
+        return SaveResult("unchanged", document_record(connection, target.existing.id))
+    first = _first_name(connection, text_id)
+    metadata = _metadata_of_copy(connection, text_id)
+    if target.existing is not None:
+        _repoint(change, target, text_id, size, metadata)
+        return SaveResult("updated", document_record(connection, target.existing.id))
+    document_id = _insert(change, target, text_id, size, metadata)
+    return SaveResult("duplicate", document_record(connection, document_id), first)
+
+
+def delete_document(change: Change, document_id: int) -> None:
+    text_id = change.connection.execute(
+        delete(documents).where(documents.c.id == document_id).returning(documents.c.text_id)
+    ).scalar_one()
+    change.advance()
+    change.fault("document row deleted")
+    _drop_text(change, text_id)
+    change.fault("text deleted")
+
+
+def _target(
+    connection: Connection, collection: str, source: str, name: str, content_hash: str, on_conflict: str
+) -> _Target:
+    collection_id = ensured_collection_id(connection, collection)
+    source, name = neutral_source(source), neutral_name(name)
+    number = 1
+    while True:
+        numbered = source if number == 1 else _numbered(source, number)
+        row = connection.execute(
+            select(documents, texts.c.content_hash)
+            .join(texts)
+            .where(documents.c.collection_id == collection_id, documents.c.source == numbered)
+        ).one_or_none()
+        # The same bytes under a number are the copy that was kept beside the first one before.
+        if row is None or row.content_hash == content_hash or on_conflict == "replace":
+            shown = name if number == 1 else _numbered(name, number)
+            return _Target(collection_id, numbered, shown, row)
+        number += 1
+
+
+def _numbered(name: str, number: int) -> str:
+    """`_numbered("north/readings.txt", 2)` is "north/readings (2).txt"."""
+    suffix = PurePosixPath(name).suffix
+    return f"{name.removesuffix(suffix)} ({number}){suffix}"
+
+
+def _insert(change: Change, target: _Target, text_id: int, size: int, metadata: dict[str, Any]) -> int:
+    now = time.time()
+    change.advance()
+    values = {"source": target.source, "name": target.name, "collection_id": target.collection_id, "text_id": text_id}
+    result = change.connection.execute(
+        insert(documents).values(size=size, metadata=metadata, added=now, updated=now, **values)
+    )
+    change.fault("document row written")
+    return result.inserted_primary_key[0]
+
+
+def _repoint(change: Change, target: _Target, text_id: int, size: int, metadata: dict[str, Any]) -> None:
+    change.advance()
+    change.connection.execute(
+        update(documents)
+        .where(documents.c.id == target.existing.id)
+        .values(text_id=text_id, size=size, name=target.name, metadata=metadata, updated=time.time())
+    )
+    change.fault("document row written")
+    if target.existing.text_id != text_id:
+        _drop_text(change, target.existing.text_id)
+        change.fault("old text deleted")
+
+
+def _drop_text(change: Change, text_id: int) -> None:
+    original = remove_text_if_orphan(change.connection, text_id, change.advance)
+    if original is not None:
+        change.superfluous.append(original)
+
+
+def _text_id(connection: Connection, content_hash: str, pipeline: str) -> int | None:
+    return connection.execute(
+        select(texts.c.id).where(texts.c.content_hash == content_hash, texts.c.pipeline == pipeline)
+    ).scalar()
+
+
+def _first_name(connection: Connection, text_id: int | None) -> str:
+    query = select(documents.c.name).where(documents.c.text_id == text_id).order_by(documents.c.id).limit(1)
+    return connection.execute(query).scalar() or ""
+
+
+def _count_documents(connection: Connection, text_id: int) -> int:
+    return connection.execute(
+        select(func.count()).select_from(documents).where(documents.c.text_id == text_id)
+    ).scalar_one()
+
+
+def _metadata_of_copy(connection: Connection, text_id: int) -> dict[str, Any]:
+    query = select(documents.c.metadata).where(documents.c.text_id == text_id).order_by(documents.c.id).limit(1)
+    metadata = Metadata.from_json(connection.execute(query).scalar() or {})
+    for key in _OF_ONE_COPY:
+        metadata.remove(key)
+    return metadata.to_json()

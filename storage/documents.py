@@ -1,0 +1,204 @@
+"""Documents, their segments and vectors: `core.protocols.DocumentStore` over SQLite.
+
+Every change is one transaction. Until it commits, everybody sees the old version; after it, the new one; and a kill at
+any point leaves one of the two. Originals are removed after the commit that made them superfluous.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from sqlalchemy import func, select
+
+from core.domain import Document
+from core.errors import ConfigError, DocumentError
+from core.records import CollectionRecord, DocumentRecord, NewDocument, SaveResult, SegmentRecord
+from storage import collection_rows, document_rows
+from storage.batches import batched
+from storage.database import Database
+from storage.document_saving import Change, delete_document, link_document, save_document
+from storage.files import LocalFileStore
+from storage.generation import current
+from storage.model_rows import model_row
+from storage.neutral import neutral_source
+from storage.originals import is_referenced
+from storage.segment_rows import load_segments
+from storage.tables import collections, documents, segments, vectors
+from storage.vectors import from_blobs, unit_rows
+
+logger = logging.getLogger(__name__)
+
+
+class SqliteDocumentStore:
+    """Documents in the database, originals in `files`. Thread-safe."""
+
+    def __init__(self, database: Database, files: LocalFileStore) -> None:
+        self._database = database
+        self._files = files
+
+    def generation(self) -> int:
+        with self._database.read() as connection:
+            return current(connection).number
+
+    # ── changes ──
+
+    def save(self, new: NewDocument) -> SaveResult:
+        """Make a document visible, or replace its old version, at once; unchanged segments keep their id and vector.
+
+        status  indexed; duplicate (the content was there under another name); updated; unchanged
+        raises  ConfigError (vectors that don't fit), DocumentError (nothing to search in it), StorageError
+        """
+        checked = _checked(new)
+        with self._change() as change:
+            result = save_document(change, checked)
+        logger.info("saved document %d: %s, %d segments", result.document.id, result.status, result.document.segments)
+        return result
+
+    def link_existing(
+        self,
+        *,
+        source: str,
+        name: str,
+        collection: str,
+        content_hash: str,
+        size: int,
+        pipeline: str,
+        model_id: str,
+        on_conflict: str,
+    ) -> SaveResult | None:
+        with self._change() as change:
+            return link_document(
+                change,
+                source=source,
+                name=name,
+                collection=collection,
+                content_hash=content_hash,
+                size=size,
+                pipeline=pipeline,
+                model_id=model_id,
+                on_conflict=on_conflict,
+            )
+
+    def delete(self, document_id: int) -> DocumentRecord:
+        """Delete a document; what it alone had goes with it, its original too. Returns what it was."""
+        with self._change() as change:
+            record = document_rows.document_record(change.connection, document_id)
+            delete_document(change, document_id)
+        return record
+
+    def delete_collection(self, name: str) -> int:
+        with self._change() as change:
+            row_id = collection_rows.collection_id(change.connection, name)
+            ids = change.connection.execute(select(documents.c.id).where(documents.c.collection_id == row_id))
+            ids = ids.scalars().all()
+            for document_id in ids:
+                delete_document(change, document_id)
+            change.connection.execute(collections.delete().where(collections.c.id == row_id))
+        return len(ids)
+
+    def add_collection(self, name: str) -> CollectionRecord:
+        with self._database.write() as connection:
+            collection_rows.insert_collection(connection, name)
+            return collection_rows.collection_records(connection, collection_rows.checked_name(name))[0]
+
+    def rename_collection(self, name: str, new_name: str) -> None:
+        with self._change() as change:
+            collection_rows.rename_collection(change.connection, name, new_name)
+            change.advance()  # filters name collections
+
+    # ── questions ──
+
+    def find(self, source: str, collection: str) -> DocumentRecord | None:
+        query = document_rows.document_query().where(
+            documents.c.source == neutral_source(source), collections.c.name == collection
+        )
+        with self._database.read() as connection:
+            return next(iter(document_rows.document_records(connection, query)), None)
+
+    def get(self, document_id: int) -> DocumentRecord:
+        with self._database.read() as connection:
+            return document_rows.document_record(connection, document_id)
+
+    def list(
+        self, *, collection: str | None = None, search: str = "", limit: int | None = None, offset: int = 0
+    ) -> list[DocumentRecord]:
+        """Oldest first; `search` looks in names and sources, whatever the case."""
+        query = document_rows.matching(document_rows.document_query(), collection=collection, search=search)
+        query = query.limit(-1 if limit is None else limit).offset(offset)
+        with self._database.read() as connection:
+            return document_rows.document_records(connection, query)
+
+    def count(self, *, collection: str | None = None) -> int:
+        query = select(func.count()).select_from(documents).join(collections)
+        query = document_rows.matching(query, collection=collection, search="")
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def text(self, document_id: int) -> Document:
+        with self._database.read() as connection:
+            return document_rows.document_text(connection, document_id)
+
+    def segments(self, document_id: int) -> list[SegmentRecord]:
+        with self._database.read() as connection:
+            return document_rows.document_segments(connection, document_id)
+
+    def segment(self, segment_id: str) -> SegmentRecord:
+        """Of several documents with the same content, the oldest lends its metadata. A free entry has document 0."""
+        with self._database.read() as connection:
+            row = document_rows.segment_row(connection, segment_id)
+            found = load_segments(connection, [row.id])[row.id]
+            return SegmentRecord(found.uid, found.document_id or 0, found.segment)
+
+    def neighbours(self, segment_id: str, distance: int) -> list[SegmentRecord]:
+        with self._database.read() as connection:
+            return document_rows.neighbour_segments(connection, segment_id, distance)
+
+    def collections(self) -> list[CollectionRecord]:
+        with self._database.read() as connection:
+            return collection_rows.collection_records(connection)
+
+    def vectors_for(self, hashes: Sequence[str], model_id: str) -> dict[str, np.ndarray]:
+        """hash of the embedded text -> its vector, shape (dimension,), float32, length 1; only those that exist."""
+        found: dict[str, np.ndarray] = {}
+        with self._database.read() as connection:
+            model = model_row(connection, model_id)
+            if model is None:
+                return {}
+            query = select(segments.c.embedded_hash, vectors.c.vector).join(vectors)
+            query = query.where(vectors.c.model_id == model.id)
+            for piece in batched(dict.fromkeys(hashes)):
+                for embedded_hash, blob in connection.execute(query.where(segments.c.embedded_hash.in_(piece))):
+                    found[embedded_hash] = from_blobs([blob], model.dimension)[0]
+        return found
+
+    # ── inside ──
+
+    @contextmanager
+    def _change(self) -> Iterator[Change]:
+        fault = self._database.fault
+        with self._database.write() as connection:
+            change = Change(connection, fault)
+            yield change
+            fault("before commit")
+        fault("committed")
+        for content_hash, seen in change.superfluous:
+            # In a transaction of its own, so that no job that needs the file can be added between look and delete.
+            with self._database.write() as connection:
+                if not is_referenced(connection, content_hash):
+                    self._files.remove(content_hash, unless_put_after=seen)
+            fault("original removed")
+
+
+def _checked(new: NewDocument) -> NewDocument:
+    if not new.segments:
+        raise DocumentError(f"{new.name!r} holds no text that could be searched", file_name=new.name)
+    if not len(new.segments) == len(new.vectors) == len(new.terms):
+        raise ConfigError(
+            f"{new.name!r} has {len(new.segments)} segments, {len(new.vectors)} vectors and {len(new.terms)} rows of "
+            "terms; there must be one of each per segment"
+        )
+    return replace(new, vectors=unit_rows(new.vectors))

@@ -1,0 +1,156 @@
+"""Original files by the SHA-256 of their bytes: `originals/ab/ab34…`. No name on disk is one that people chose."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from core.errors import NotFoundError, StorageError
+from storage.database_errors import file_error
+
+_PIECE = 1 << 20
+_HASH = re.compile(r"[0-9a-f]{64}")
+SWEEP_AFTER_S = 600.0
+
+
+class LocalFileStore:
+    """Originals in the data folder. A file is there wholly or not at all; memory holds one piece of it at a time."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = Path(data_dir).absolute() / "originals"
+        self._unfinished = self.folder / "unfinished"
+        self._data_name = Path(data_dir).absolute().name
+
+    def put(self, data: bytes | BinaryIO) -> str:
+        """Keep the bytes and return their hash. What is there already is written anew, which mends a damaged file.
+
+        raises  StorageError (disk full, not writable); nothing is left behind
+        """
+        stream = io.BytesIO(data) if isinstance(data, bytes | bytearray | memoryview) else data
+        with self._errors():
+            self._unfinished.mkdir(parents=True, exist_ok=True)
+            temporary = self._unfinished / uuid.uuid4().hex
+            try:
+                content_hash = _write(stream, temporary)
+                target = self._path(content_hash)
+                target.parent.mkdir(exist_ok=True)
+                os.replace(temporary, target)
+            finally:
+                temporary.unlink(missing_ok=True)
+            # The name is durable only when its folder is, and the folder when its own parent is.
+            sync_folder(target.parent)
+            sync_folder(self.folder)
+        return content_hash
+
+    def read(self, content_hash: str) -> bytes:
+        with self._errors():
+            try:
+                return self._path(content_hash).read_bytes()
+            except FileNotFoundError:
+                raise _gone(content_hash) from None
+
+    def path(self, content_hash: str) -> Path:
+        path = self._path(content_hash)
+        if not path.is_file():
+            raise _gone(content_hash)
+        return path
+
+    def hashes(self) -> Iterator[str]:
+        """Of all files that are there, in no order."""
+        for path in self.folder.glob("[0-9a-f][0-9a-f]/*"):
+            if _HASH.fullmatch(path.name):
+                yield path.name
+
+    def is_intact(self, content_hash: str) -> bool:
+        """Whether the file is there and its bytes still have this hash."""
+        try:
+            with self._path(content_hash).open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest() == content_hash
+        except OSError:
+            return False
+
+    def remove(self, content_hash: str, *, unless_put_after: float) -> bool:
+        """Delete a file, unless somebody has put it again since that time. Returns whether it's gone."""
+        path = self._path(content_hash)
+        with self._errors():
+            try:
+                if path.stat().st_mtime > unless_put_after:
+                    return False
+                path.unlink()
+            except FileNotFoundError:
+                pass
+        return True
+
+    def sweep(self, is_referenced: Callable[[str], bool], *, older_than_s: float = SWEEP_AFTER_S) -> int:
+        """Delete what a crash left: unfinished files, and files that nothing refers to. Returns how many.
+
+        Younger ones stay: their row may be about to be written.
+        """
+        limit = time.time() - older_than_s
+        swept = 0
+        with self._errors():
+            for path in self._unfinished.glob("*"):
+                with contextlib.suppress(FileNotFoundError):
+                    if path.stat().st_mtime < limit:
+                        path.unlink()
+                        swept += 1
+        for content_hash in list(self.hashes()):
+            if not is_referenced(content_hash):
+                swept += self.remove(content_hash, unless_put_after=limit)
+        return swept
+
+    def _path(self, content_hash: str) -> Path:
+        if not _HASH.fullmatch(content_hash):
+            raise StorageError(f"{content_hash!r} is not the SHA-256 of a file")
+        return self.folder / content_hash[:2] / content_hash
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise file_error(error, self._data_name) from error
+
+
+def write_whole(path: Path, data: bytes | memoryview) -> None:
+    """Write a file so that a reader, or a crash, sees the old one or the new one and nothing between."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        _write(io.BytesIO(data), temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    if os.name != "posix":  # elsewhere a folder can't be opened, and the rename is durable by itself
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write(stream: BinaryIO, path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("xb") as file:
+        while piece := stream.read(_PIECE):
+            digest.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _gone(content_hash: str) -> NotFoundError:
+    return NotFoundError(f"the original file {content_hash[:12]}… is gone from the data folder; add the file again")
