@@ -1,0 +1,1 @@
+"""PDF, with PyMuPDF: `parser` puts it together; the other files are one step each."""
