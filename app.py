@@ -15,6 +15,7 @@ from core.errors import FootnoteError
 from pages.ui.boundary import on_script_error
 from pages.ui.downloads import download_route
 from pages.ui.session import HOLDER
+from pages.ui.upload_route import upload_route
 
 logger = logging.getLogger(__name__)
 
@@ -30,4 +31,6 @@ async def lifespan(_app):
     await asyncio.to_thread(HOLDER.close)
 
 
-app = App("pages/main.py", lifespan=lifespan, routes=[download_route()], on_script_error=on_script_error)
+app = App(
+    "pages/main.py", lifespan=lifespan, routes=[download_route(), upload_route()], on_script_error=on_script_error
+)

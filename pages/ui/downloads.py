@@ -10,10 +10,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from core.errors import FootnoteError, NotFoundError
+from pages.ui.own_requests import is_own
 from pages.ui.session import get_services
-
-# A page of the web whose name was pointed at this machine sends its own name here.
-_OWN_HOSTS = ("localhost", "127.0.0.1", "::1", "[::1]")
+from pages.ui.texts import t
 
 
 def download_route() -> Route:
@@ -21,8 +20,8 @@ def download_route() -> Route:
 
 
 async def _download(request: Request) -> Response:
-    if request.url.hostname not in _own_hosts():
-        return PlainTextResponse("unknown host", status_code=403)
+    if not is_own(request):
+        return PlainTextResponse(t("error.foreign_request"), status_code=403)
     try:
         name, data = await run_in_threadpool(_original, request.path_params["document_id"])
     except NotFoundError as error:
@@ -40,10 +39,3 @@ async def _download(request: Request) -> Response:
 
 def _original(document_id: int) -> tuple[str, bytes]:
     return get_services().library.original(document_id)
-
-
-def _own_hosts() -> tuple[str, ...]:
-    """Whoever opens the app to a network names its address in the settings of the server."""
-    from streamlit import config
-
-    return (*_OWN_HOSTS, str(config.get_option("server.address") or ""))

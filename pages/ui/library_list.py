@@ -36,7 +36,7 @@ def draw_add() -> None:
         with st.popover(t("library.new_collection"), icon=":material/create_new_folder:"):
             st.text_input(t("library.new_collection"), key="new_collection", max_chars=100)
             st.button(t("library.add_collection"), key="add_new_collection", on_click=_add_collection)
-    upload_area("library", collection=collection, on_conflict=conflict)
+    upload_area(collection=collection, on_conflict=conflict)
 
 
 @guarded

@@ -13,6 +13,9 @@ ENGLISH = {
     "nav.settings": "Settings",
     # errors
     "error.unexpected": "Something went wrong. The log tells more under {id}.",
+    "error.too_large": "“{name}” is larger than {limit} MB; raise “Max file mb” in the settings, or split the file.",
+    "error.disk_full": "The disk of the data folder is full; free some space and add the file again.",
+    "error.foreign_request": "This request doesn't come from Footnote's own pages.",
     "error.no_document": "There is no such document any more.",
     "error.no_chat": "There is no such chat any more; this is a new one.",
     # chats in the sidebar
@@ -86,7 +89,11 @@ ENGLISH = {
     "empty.title": "Ask your own documents.",
     "empty.text": "Every sentence of an answer shows the passage it rests on. Nothing leaves this computer.",
     "empty.add": "Drop your first documents here, then ask.",
-    "empty.formats": "PDF, Word, Excel, CSV, HTML, Markdown, text",
+    "upload.ask": "Drop documents here, or choose them",
+    "upload.formats": "PDF, Word, Excel, CSV, HTML, Markdown, text · up to {limit} MB each",
+    "upload.sending": "Sending {name}, {share} %",
+    "upload.more": "{count} more to send",
+    "upload.lost": "“{name}” didn't arrive: the connection was lost. Add it again.",
     "empty.ready": "{documents} are ready. Ask about them below.",
     "hint.no_documents": "There are no documents yet: add some, or the answer can only be “not in your documents”.",
     "hint.indexing": "{count} files are still being indexed; ask already, what is ready is searched.",
@@ -97,7 +104,6 @@ ENGLISH = {
     "model.loading": "The chat model is being loaded; the first answer waits for it.",
     # library
     "library.title": "Library",
-    "library.drop": "Drop documents here, or choose them",
     "library.collection": "Collection",
     "library.conflict": "A name that is there already",
     "library.keep_both": "Keep both",

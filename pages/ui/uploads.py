@@ -1,13 +1,11 @@
-"""Files from the browser to the library, each handed over once.
-
-The hand-over happens in the widget's callback, which runs once for each change, never on a rerun. Afterwards the widget
-gets a new key: it is empty again, and its copy of the files is freed.
-"""
+"""Files from the browser to the library: the drop area, and those attached to a question."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -18,39 +16,51 @@ from pages.ui.boundary import guarded, notify, sentence
 from pages.ui.session import get_services
 from pages.ui.texts import t
 
+_FOLDER = Path(__file__).parent
 
-def upload_area(name: str, *, collection: str = DEFAULT_COLLECTION, on_conflict: str = "keep_both") -> None:
-    """A drop area for many files. `name` tells two areas apart."""
+
+@cache
+def _component():
+    return st.components.v2.component(
+        "footnote.upload",
+        html='<div class="upload"><label><span class="ask"></span><span class="formats"></span>'
+        '<span class="sending" role="status"></span><input type="file" multiple></label></div>',
+        css=(_FOLDER / "upload.css").read_text(encoding="utf-8"),
+        js=(_FOLDER / "upload.js").read_text(encoding="utf-8"),
+    )
+
+
+def upload_area(*, collection: str = DEFAULT_COLLECTION, on_conflict: str = "keep_both") -> None:
+    """A drop area for many files. They go to the route of `upload_route.py`; the page hears when they are there."""
     limit = get_services().settings.max_file_mb
-    round_key = f"upload_round_{name}"
-    key = f"upload_{name}_{st.session_state.setdefault(round_key, 0)}"
+    data = {
+        "collection": collection,
+        "conflict": on_conflict,
+        "batch": batch(),
+        "limit": limit * 1_000_000,
+        "labels": {
+            "ask": t("upload.ask"),
+            "formats": t("upload.formats", limit=limit),
+            "sending": t("upload.sending", name="{name}", share="{share}"),
+            "more": t("upload.more", count="{count}"),
+            "lost": t("upload.lost", name="{name}"),
+            "large": t("error.too_large", name="{name}", limit=limit),
+        },
+    }
 
     @guarded
-    def take() -> None:
-        hand_over(st.session_state.get(key) or (), collection=collection, on_conflict=on_conflict)
-        st.session_state[round_key] += 1
+    def added() -> None:
+        for refused in ((st.session_state.get("upload") or {}).get("added") or {}).get("refused", ()):
+            notify(str(refused), "error")
 
-    st.file_uploader(
-        t("library.drop"),
-        accept_multiple_files=True,
-        key=key,
-        on_change=take,
-        max_upload_size=limit,
-    )
-    st.caption(t("empty.formats"))
+    _component()(key="upload", data=data, on_added_change=added)
 
 
-def hand_over(files: Iterable[UploadedFile], *, collection: str, on_conflict: str = "keep_both") -> None:
-    """Each file becomes a job; one that is refused is named, and the others go on."""
-    taken: set[str] = st.session_state.setdefault("taken_files", set())
+def hand_over(files: Iterable[UploadedFile], *, collection: str) -> None:
+    """Files attached to a question. One that is refused is named, and the others go on."""
     for file in files:
-        if file.file_id in taken:
-            continue
-        taken.add(file.file_id)
         try:
-            get_services().library.add_bytes(
-                file.name, file, collection=collection, on_conflict=on_conflict, batch=batch()
-            )
+            get_services().library.add_bytes(file.name, file, collection=collection, batch=batch())
         except FootnoteError as error:
             notify(sentence(error), "error")
 

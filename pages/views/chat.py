@@ -23,7 +23,7 @@ def draw_empty(document_count: int) -> None:
         st.caption(t("empty.ready", documents=documents))
     else:
         st.html(f'<div class="fn-text">{escaped(t("empty.add"))}</div>')
-    upload_area("chat")
+    upload_area()
 
 
 def draw_bottom(chat_id: str | None, busy: bool) -> None:
