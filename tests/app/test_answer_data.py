@@ -1,0 +1,86 @@
+"""What the answer component is given, from message records as the storage gives them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from core.records import MessageRecord, Source
+from pages.ui.answer import answer_data, place, scores
+
+NOW = datetime(2031, 3, 4, tzinfo=UTC)
+SOURCE = Source(
+    1,
+    "s1",
+    7,
+    "policy.docx",
+    "You can cancel until 48 hours before arrival.",
+    page=3,
+    scores={"cosine": 0.712, "bm25": 8.44, "hybrid": 0.9},
+    ranks={"cosine": 2, "bm25": 1},
+    matched_terms=("cancel",),
+)
+ANSWER = MessageRecord(
+    id=12,
+    conversation_id="c",
+    role="assistant",
+    text="Until 48 hours before. Swim free.",
+    state="complete",
+    reason="",
+    sources=(SOURCE,),
+    sentences=(
+        {"text": "Until 48 hours before.", "start": 0, "end": 22, "support": "supported", "source": 1},
+        {"text": "Swim free.", "start": 23, "end": 33, "support": "not_supported", "source": None},
+    ),
+    record={"timings": {"tokens_per_s": 26.3}},
+    created=NOW,
+    updated=NOW,
+)
+
+
+def test_a_complete_answer():
+    data = answer_data(ANSWER, can_repeat=True)
+    assert data["sources_line"] == "1 source · policy.docx p. 3"
+    assert data["footer"] == ["1 of 2 sentences supported", "26 tokens/s"]
+    assert (data["status"], data["copy"], data["again"]) == ("", "copy", "again")
+    assert data["blocks"][0]["s"][1] == {"n": 1}
+    assert data["sources"][0]["scores"] == ["meaning 0.71 (2nd)", "words 8.4 (1st)", "hybrid 0.90"]
+    assert data["sources"][0]["href"] == "/download/7"
+    assert ["You can ", "b"] in [list(run) for run in data["sources"][0]["runs"]]
+
+
+def test_sources_stand_there_before_the_first_word():
+    data = answer_data(
+        replace(ANSWER, text="", state="reading", sentences=(), record={"phase": "Reading 1,240 tokens"})
+    )
+    assert (data["status"], len(data["sources"]), data["blocks"]) == ("Reading 1,240 tokens", 1, [])
+    assert (data["copy"], data["again"], data["footer"]) == ("", "", [])
+
+
+def test_d13_a_refusal_shows_closest_passages_and_no_numbers():
+    data = answer_data(
+        replace(ANSWER, text="That is not in your documents. [1]", sentences=(), record={"refused": True})
+    )
+    assert data["sources_line"] == "Closest passages"
+    assert [source["numbered"] for source in data["sources"]] == [False]
+    assert data["blocks"] == [{"t": "p", "s": [{"x": "That is not in your documents. [1]"}]}]
+
+
+def test_only_an_answer_that_may_be_repeated_offers_it():
+    assert answer_data(ANSWER)["again"] == ""
+    assert answer_data(replace(ANSWER, state="failed"), can_repeat=True)["again"] == ""
+
+
+def test_places():
+    bare = replace(SOURCE, page=None)
+    assert [
+        place(SOURCE),
+        place(replace(SOURCE, metadata={"page_end": 4})),
+        place(replace(bare, metadata={"sheet": "Costs", "rows": "2-9"})),
+        place(replace(bare, metadata={"slide": 5})),
+        place(bare),
+    ] == ["p. 3", "pp. 3–4", "Costs, rows 2-9", "slide 5", ""]
+
+
+def test_scores_without_ranks():
+    assert scores(replace(SOURCE, scores={"rrf": 0.0328}, ranks={})) == ["rrf 0.033"]
