@@ -196,6 +196,20 @@ class EmbeddingMatch:
 
 
 @dataclass(frozen=True)
+class KeywordScore:
+    """How well a segment fits the words of a query; all are 0 where it holds none of them.
+
+    `share`: bm25 as a part of the most that this query could reach, 0 to 1, comparable between queries.
+    `coverage`: part of the query's terms that the segment holds, rare ones counting more, 0 to 1.
+    """
+
+    bm25: float = 0.0
+    share: float = 0.0
+    coverage: float = 0.0
+    matched_terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class KeywordMatch:
     """One keyword hit: BM25 (higher is better) and the words of the query that the segment holds."""
 
@@ -204,6 +218,8 @@ class KeywordMatch:
     segment: TextSegment
     matched_terms: tuple[str, ...] = ()
     document_id: int | None = None
+    share: float = 0.0
+    coverage: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from core.domain import (
     EmbeddingResponse,
     EmbeddingSearchRequest,
     KeywordMatch,
+    KeywordScore,
     TextSegment,
 )
 from core.filters import Filter
@@ -140,6 +141,10 @@ class EmbeddingStore(Protocol):
 class KeywordIndex(Protocol):
     def search(self, query: str, *, limit: int, filter: Filter | None = None) -> list[KeywordMatch]:
         """BM25, any term of the query, best first. A query is data, never FTS5 syntax; no terms, no hits."""
+        ...
+
+    def scores_of(self, query: str, ids: Sequence[str]) -> dict[str, KeywordScore]:
+        """The same scores for named segments, whether `search` would find them or not; unknown ids are left out."""
         ...
 
 

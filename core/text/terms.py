@@ -47,11 +47,15 @@ _MAX_JOINED_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A term that is searched and the place in the query it comes from: `text[start:end]`."""
+    """A term that is searched and the place in the query it comes from: `text[start:end]`.
+
+    `is_joined`: made of neighbouring words; nobody would miss it in a segment that has the words.
+    """
 
     term: str
     start: int
     end: int
+    is_joined: bool = False
 
 
 def index_terms(text: str) -> list[str]:
@@ -75,7 +79,7 @@ def locate_query_terms(text: str) -> list[QueryTerm]:
     kept = [token for token in tokens if not _is_stop(normalised[token[1] : token[2]], stop_words)] or tokens
     found = [QueryTerm(term, places[start][0], places[end - 1][1]) for terms, start, end in kept for term in terms]
     joined = _joined(normalised, stop_words)
-    return found + [QueryTerm(term, places[start][0], places[end - 1][1]) for term, start, end in joined]
+    return found + [QueryTerm(term, places[start][0], places[end - 1][1], True) for term, start, end in joined]
 
 
 def fold(word: str) -> str:
