@@ -18,13 +18,16 @@ FINAL_MARKS = frozenset(_MARKS)
 _CANDIDATE = re.compile(f"[{_MARKS}]+[{_CLOSERS}]*|[ \\t]*[\\r\\n\\f\\v\\x85\\u2028\\u2029]\\s*")
 _WORD_BEFORE = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*\Z|\d+\Z")
 _JAPANESE_QUOTE = frozenset("」』）")
+_WORDS = re.compile(r"\S+")
 _ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st sr jr vs etc eg ie cf al fig figs eq no nos vol pp ed eds inc ltd co corp dept approx est "
-    "jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e u.s u.k a.m p.m ph.d gen col capt lt sgt rev hon bzw usw "
-    "ca z.b d.h u.a nr abs art".split()
+    _WORDS.findall(
+        "mr mrs ms dr prof st sr jr vs etc eg ie cf al fig figs eq no nos vol pp ed eds inc ltd co corp dept approx "
+        "est jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e u.s u.k a.m p.m ph.d gen col capt lt sgt rev "
+        "hon bzw usw ca z.b d.h u.a nr abs art"
+    )
 )
 # After these a capital letter may well begin the next sentence ("… in the U.S. The …", "… etc. Then …").
-_ENDS_TOO = frozenset("etc inc ltd co corp u.s u.k a.m p.m ph.d usw al jr sr".split())
+_ENDS_TOO = frozenset(_WORDS.findall("etc inc ltd co corp u.s u.k a.m p.m ph.d usw al jr sr"))
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
