@@ -14,7 +14,7 @@ from core.records import DocumentRecord, SegmentRecord
 from storage.batches import batched
 from storage.document_metadata import documents_of_texts, merged
 from storage.segment_rows import COLUMNS, as_segment, own_metadata
-from storage.tables import collections, documents, segments, texts
+from storage.tables import DOCUMENT_STORE, collections, documents, segments, texts
 
 _SEGMENTS_OF_TEXT = (
     select(func.count())
@@ -100,7 +100,9 @@ def neighbour_segments(connection: Connection, uid: str, distance: int) -> list[
 
 def segment_row(connection: Connection, uid: str) -> Row:
     """raises NotFoundError, also for an entry without a segment."""
-    row = connection.execute(select(*COLUMNS).where(segments.c.uid == uid, segments.c.text.is_not(None))).one_or_none()
+    query = select(*COLUMNS).where(segments.c.uid == uid, segments.c.text.is_not(None))
+    # Ids are unique in one store; that of the documents comes first.
+    row = connection.execute(query.order_by(segments.c.store != DOCUMENT_STORE).limit(1)).one_or_none()
     if row is None:
         raise NotFoundError(f"there is no segment {uid!r}; its document may have changed or been deleted")
     return row

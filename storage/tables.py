@@ -28,6 +28,8 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+DOCUMENT_STORE = "main"  # the name of the embedding store that finds the segments of documents
+
 # Ids are never reused: a cache or an old message that still knows one must not find something else under it.
 _AUTOINCREMENT = {"sqlite_autoincrement": True}
 
@@ -85,7 +87,7 @@ segments = Table(
     "segments",
     metadata,
     _id(),
-    Column("uid", Text, nullable=False, unique=True),  # the id that people and programs see
+    Column("uid", Text, nullable=False),  # the id that people and programs see
     Column("text_id", Integer, ForeignKey("texts.id", ondelete="CASCADE")),  # NULL: added to an embedding store
     Column("store", Text, nullable=False),  # name of the embedding store that finds it
     Column("position", Integer),  # its metadata "index"
@@ -97,6 +99,7 @@ segments = Table(
     Column("metadata", JSON, nullable=False),  # its own keys only; the document's are merged in when it's read
     Column("terms", Text, nullable=False),  # keyword tokens, joined by blanks
     Column("generation", Integer, nullable=False),  # when it last changed
+    UniqueConstraint("store", "uid"),
     Index("segments_text", "text_id", "position"),
     Index("segments_store", "store"),
     Index("segments_generation", "generation"),

@@ -22,10 +22,8 @@ from storage.document_metadata import DOCUMENT_KEYS
 from storage.generation import log_removed
 from storage.model_rows import embedded_ids, ensured_model_id
 from storage.neutral import neutral_metadata, neutral_text
-from storage.tables import documents, segments, texts, vectors
+from storage.tables import DOCUMENT_STORE, documents, segments, texts, vectors
 from storage.vectors import to_blob
-
-DOCUMENT_STORE = "main"  # the embedding store name that document segments are found under
 
 # A parser's notes to the app; columns of the text, and no metadata of every segment.
 _NOTES = frozenset({"warnings", "pages"})

@@ -39,7 +39,8 @@ def cosines(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
 
     Rounding makes a vector's cosine with itself exactly 1, so that an inclusive min_score of 1 finds it.
     """
-    exact = rows.astype(np.float64) @ query.astype(np.float64)
+    rows, query = rows.astype(np.float64), query.astype(np.float64)
+    exact = rows @ query / np.linalg.norm(rows, axis=1) / np.linalg.norm(query)
     return np.clip(np.round(exact, 7), -1.0, 1.0) + 0.0  # + 0.0: no negative zero
 
 

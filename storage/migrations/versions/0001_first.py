@@ -42,7 +42,7 @@ CREATE TABLE documents (
 CREATE INDEX documents_text ON documents (text_id);
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
-    uid TEXT NOT NULL UNIQUE,
+    uid TEXT NOT NULL,
     text_id INTEGER,
     store TEXT NOT NULL,
     position INTEGER,
@@ -54,6 +54,7 @@ CREATE TABLE segments (
     metadata JSON NOT NULL,
     terms TEXT NOT NULL,
     generation INTEGER NOT NULL,
+    UNIQUE (store, uid),
     FOREIGN KEY (text_id) REFERENCES texts (id) ON DELETE CASCADE
 );
 CREATE INDEX segments_text ON segments (text_id, position);
