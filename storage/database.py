@@ -9,12 +9,14 @@ they came to be (`migrations/`).
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -118,6 +120,7 @@ class Database:
             URL.create("sqlite", database=str(self.path)),
             poolclass=NullPool,
             connect_args={"check_same_thread": True, "timeout": self._busy_timeout_s},
+            json_serializer=partial(json.dumps, default=_plain),
         )
 
         @event.listens_for(engine, "connect")
@@ -157,6 +160,17 @@ def _prepare(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
 def _fold(text: str | None) -> str | None:
     """Case folded, for searches in names and titles; SQLite's own lower() knows ASCII only."""
     return text.casefold() if isinstance(text, str) else text
+
+
+def _plain(value: object) -> object:
+    """What json can't write by itself: other mappings, sets, and numbers of numpy."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Set):
+        return sorted(value)
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} {value!r} can't be stored as JSON")
 
 
 def _switch_to_wal(connection: sqlite3.Connection, timeout_s: float) -> None:
