@@ -79,6 +79,10 @@ class PromptPacker:
     memory_tokens: int = 1200
     _counts: dict[str, int] = field(default_factory=dict, repr=False)
 
+    def with_rules(self, rules: str) -> PromptPacker:
+        """The same packer with other rules."""
+        return self if rules == self.rules else replace(self, rules=rules)
+
     def pack(self, question: str, contents: Sequence[Content], history: Sequence[ChatMessage] = ()) -> PackedPrompt:
         """history  all earlier messages, oldest first; a question, its answer, a question, its answer …
         raises      ContextOverflowError when rules and question alone leave no room
