@@ -163,8 +163,28 @@ const writeFooter = (holder, data, act) => {
   for (const text of rest) holder.appendChild(element("span", "", text))
 }
 
+// The last answer is what a person came for: shown when the chat opens, and followed while it grows, until they scroll up.
+const follower = (root, data) => {
+  const place = root.getRootNode().host || root
+  const main = place.closest('[data-testid="stMain"]')
+  if (!main || !data.last) return () => {}
+  const isNew = root.dataset.message !== String(data.id)
+  const atEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 160
+  const toEnd = () => { main.scrollTop = main.scrollHeight }
+  if (!isNew) return atEnd && !data.ended ? () => requestAnimationFrame(toEnd) : () => {}
+  return () => {
+    // The messages above get their height one after the other.
+    const timers = [0, 100, 300, 700].map(delay => setTimeout(toEnd, delay))
+    const leave = () => timers.forEach(clearTimeout)
+    for (const event of ["wheel", "touchstart", "keydown", "pointerdown"]) {
+      main.addEventListener(event, leave, { once: true, passive: true })
+    }
+  }
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".answer")
+  const follow = follower(root, data)
   const openSource = number => {
     const all = root.querySelector("details.all")
     const row = root.querySelector(`details.source[data-n="${Number(number)}"]`)
@@ -175,6 +195,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     row.querySelector("summary").focus({ preventScroll: true })
   }
   root.dataset.message = data.id
+  root.dataset.ended = data.ended
   part(root, "sources", [data.sources, data.sources_line], holder => writeSources(holder, data))
   part(root, "status", data.status, holder => {
     holder.setAttribute("role", "status")
@@ -194,4 +215,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
   text.classList.toggle("writing", data.writing)
   part(root, "footer", [data.footer, data.copy, data.again, data.plain], holder =>
     writeFooter(holder, data, name => setTriggerValue("action", name)))
+  follow()
 }

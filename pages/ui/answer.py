@@ -40,15 +40,17 @@ def draw_answer(message: MessageRecord, *, on_again: Callable[[int], None] | Non
         if on_again and (st.session_state.get(key) or {}).get("action") == "again":
             on_again(message.id)
 
-    _component()(key=key, data=answer_data(message, can_repeat=on_again is not None), on_action_change=act)
+    _component()(key=key, data=answer_data(message, last=on_again is not None), on_action_change=act)
 
 
-def answer_data(message: MessageRecord, *, can_repeat: bool = False) -> dict[str, Any]:
+def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]:
     refused = bool(message.record.get("refused"))
     ended = message.state in MESSAGE_ENDED
     numbered = 0 if refused else len(message.sources)
     return {
         "id": message.id,
+        "ended": ended,
+        "last": last,
         "status": "" if ended else _phase(message),
         "writing": message.state == "writing",
         "sources_line": _sources_line(message.sources, refused),
@@ -59,7 +61,7 @@ def answer_data(message: MessageRecord, *, can_repeat: bool = False) -> dict[str
         "footer": _footer(message) if ended and message.text else [],
         "copy": t("answer.copy") if ended and message.text else "",
         "copied": t("answer.copied"),
-        "again": t("answer.again") if can_repeat and message.state == "complete" and message.text else "",
+        "again": t("answer.again") if last and message.state == "complete" and message.text else "",
         "labels": {"open": t("source.open"), "download": t("source.download"), "note": t("answer.marker")},
     }
 

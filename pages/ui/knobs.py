@@ -42,7 +42,7 @@ def matching(knobs: Sequence[Knob], search: str) -> list[Knob]:
 
 
 def title(knob: Knob) -> str:
-    return knob.name.replace("_", " ").capitalize()
+    return knob.name.replace("_", " ").capitalize().replace(" mb", " MB")
 
 
 def draw_knob(knob: Knob) -> None:

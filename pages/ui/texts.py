@@ -13,7 +13,7 @@ ENGLISH = {
     "nav.settings": "Settings",
     # errors
     "error.unexpected": "Something went wrong. The log tells more under {id}.",
-    "error.too_large": "“{name}” is larger than {limit} MB; raise “Max file mb” in the settings, or split the file.",
+    "error.too_large": "“{name}” is larger than {limit} MB; raise “Max file MB” in the settings, or split the file.",
     "error.disk_full": "The disk of the data folder is full; free some space and add the file again.",
     "error.foreign_request": "This request doesn't come from Footnote's own pages.",
     "error.no_document": "There is no such document any more.",

@@ -39,7 +39,7 @@ ANSWER = MessageRecord(
 
 
 def test_a_complete_answer():
-    data = answer_data(ANSWER, can_repeat=True)
+    data = answer_data(ANSWER, last=True)
     assert data["sources_line"] == "1 source · policy.docx p. 3"
     assert data["footer"] == ["1 of 2 sentences supported", "26 tokens/s"]
     assert (data["status"], data["copy"], data["again"]) == ("", "copy", "again")
@@ -68,7 +68,7 @@ def test_d13_a_refusal_shows_closest_passages_and_no_numbers():
 
 def test_only_an_answer_that_may_be_repeated_offers_it():
     assert answer_data(ANSWER)["again"] == ""
-    assert answer_data(replace(ANSWER, state="failed"), can_repeat=True)["again"] == ""
+    assert answer_data(replace(ANSWER, state="failed"), last=True)["again"] == ""
 
 
 def test_places():
