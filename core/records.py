@@ -113,6 +113,7 @@ class JobRecord:
     batch: str = ""
     attempts: int = 0
     stop_requested: bool = False
+    owner: str = ""  # who runs it, see `core.services.running_jobs.owner_name`; empty when nobody does
 
 
 MessageState = Literal[

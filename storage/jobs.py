@@ -208,4 +208,5 @@ def _record(row: Row) -> JobRecord:
         batch=row.batch,
         attempts=row.attempts,
         stop_requested=row.stop_requested,
+        owner=row.owner or "",
     )

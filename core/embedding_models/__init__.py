@@ -1,5 +1,6 @@
 """Embedding models: text to vectors of length 1. A new one is one file and one line here; see README.md."""
 
+from core.embedding_models.deferred import DeferredEmbeddingModel
 from core.embedding_models.hashing import HashingEmbeddingModel
 from core.embedding_models.opening import open_embedding_model
 from core.embedding_models.sentence_transformers import SentenceTransformerEmbeddingModel
@@ -9,4 +10,10 @@ EMBEDDING_MODELS = {
     "sentence_transformers": SentenceTransformerEmbeddingModel,
 }
 
-__all__ = ["EMBEDDING_MODELS", "HashingEmbeddingModel", "SentenceTransformerEmbeddingModel", "open_embedding_model"]
+__all__ = [
+    "EMBEDDING_MODELS",
+    "DeferredEmbeddingModel",
+    "HashingEmbeddingModel",
+    "SentenceTransformerEmbeddingModel",
+    "open_embedding_model",
+]

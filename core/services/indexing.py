@@ -1,0 +1,235 @@
+"""Indexing: durable jobs, worked on in threads: one reads the next file, one embeds, one saves the file before.
+
+A job is done, or failed with one sentence, or stopped, or waits again: a file is wholly in the index or wholly absent
+whatever happens in between, and a process that starts goes on with what a killed one left.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from core.errors import FootnoteError, StoppedError, StorageError
+from core.gate import PriorityGate
+from core.pipeline import Pipeline
+from core.protocols import ComputeGate, DocumentStore, EmbeddingModel, FileStore, JobStore
+from core.records import SaveResult
+from core.services.handover import Handover
+from core.services.indexing_steps import FileReader, IndexingSteps, Prepared
+from core.services.running_jobs import RunningJob, RunningJobs, owner_name
+
+logger = logging.getLogger(__name__)
+
+_EMBED_TOGETHER_SEGMENTS = 64
+_SAVE_AHEAD_FILES = 16
+_SAVING_LEASE_S = 300.0
+_AFTER_TROUBLE_S = 1.0
+_CLOSE_TIMEOUT_S = 30.0
+
+
+class IndexingService:
+    """Runs ingest and reindex jobs of this data folder, together with other processes that do the same.
+
+    gate         waits while an answer is being written
+    lease_s      a job whose process is gone is free again after so long; at once if that was on this computer and a
+                 process starts
+    poll_s       how often it looks for jobs that another process added
+    """
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        files: FileStore,
+        jobs: JobStore,
+        reader: FileReader,
+        model: EmbeddingModel,
+        *,
+        gate: ComputeGate | None = None,
+        pipeline: Pipeline | None = None,
+        lease_s: float = 10.0,
+        heartbeat_s: float = 2.0,
+        poll_s: float = 0.7,
+    ) -> None:
+        self._jobs, self._reader, self._model = jobs, reader, model
+        self._steps = IndexingSteps(documents, files, reader, model, gate or PriorityGate(), pipeline or Pipeline())
+        self._running = RunningJobs(jobs, owner_name(), lease_s=lease_s, heartbeat_s=heartbeat_s, look_s=poll_s)
+        self._poll_s = poll_s
+        self._handover = Handover()
+        self._embedded: queue.Queue[Prepared | None] = queue.Queue(_SAVE_AHEAD_FILES)
+        self._closing = threading.Event()
+        self._new_job, self._new_stop = threading.Event(), threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._start_lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begins to work, and loads the embedding model in a thread of its own. Once; a second call does nothing."""
+        with self._start_lock:
+            if self._threads or self._closing.is_set():
+                return
+            self._running.take_over_from_the_dead()
+            for name, work in (
+                ("read", self._read_files),
+                ("embed", self._embed_files),
+                ("save", self._save_files),
+                ("heartbeat", lambda: self._running.watch(self._closing, self._wait_for_stop)),
+                ("warm-up", self._warm_up),
+            ):
+                thread = threading.Thread(target=work, name=f"indexing-{name}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def close(self) -> None:
+        """Ends within a batch. Unfinished jobs wait again; their next attempt starts from the beginning."""
+        self._closing.set()
+        self._handover.close()
+        for job in self._running.all():
+            job.end("closing")
+        self.wake()
+        deadline = time.monotonic() + _CLOSE_TIMEOUT_S
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        for job in self._running.all():
+            self._settle(job, lambda job=job: self._running.release(job))
+        self._reader.close()
+
+    def wake(self) -> None:
+        """Look now: a job was added, stopped or retried."""
+        self._new_job.set()
+        self._new_stop.set()
+
+    def run_until_idle(self, batch: str | None = None) -> None:
+        """Starts, and returns when no job (of this batch) waits or runs, here or in another process."""
+        self.start()
+        self.wake()
+        while self._jobs.list(states=("waiting", "running"), batch=batch, limit=1):
+            if self._closing.wait(0.05):
+                return
+
+    # ── threads ──
+
+    def _read_files(self) -> None:
+        while not self._closing.is_set():
+            try:
+                job = self._running.claim()
+            except StorageError as error:
+                logger.warning("no job could be taken: %s", error)
+                self._closing.wait(_AFTER_TROUBLE_S)
+                continue
+            if job is None:
+                self._new_job.wait(self._poll_s)
+                self._new_job.clear()
+            else:
+                self._guarded(job, lambda job=job: self._read_file(job))
+
+    def _read_file(self, job: RunningJob) -> None:
+        outcome = self._steps.prepare(job, self._closing)
+        if isinstance(outcome, SaveResult):
+            self._done(job, outcome)
+        else:
+            self._handover.put(outcome)  # when closed, close() releases the job
+
+    def _embed_files(self) -> None:
+        while prepared := self._handover.take(_EMBED_TOGETHER_SEGMENTS):
+            try:
+                self._steps.embed(prepared, self._closing)
+            except Exception as error:  # noqa: BLE001 the edge of a thread: every job gets its own end
+                for item in prepared:
+                    self._fail(item.job, error)
+                continue
+            for item in prepared:
+                self._embedded.put(item)
+        self._embedded.put(None)
+
+    def _save_files(self) -> None:
+        """A thread of its own: waiting for the disk leaves the processor to the next batch."""
+        while (item := self._embedded.get()) is not None:
+            self._guarded(item.job, lambda item=item: self._save(item))
+
+    def _save(self, item: Prepared) -> None:
+        job = item.job
+        if not self._running.keep(job, _SAVING_LEASE_S):
+            job.end("lost")
+        job.report(0.96, "saving")
+        self._done(job, self._steps.save(item), item)
+
+    def _warm_up(self) -> None:
+        warm_up = getattr(self._model, "warm_up", None)
+        if warm_up is None:
+            return
+        try:
+            warm_up()
+        except FootnoteError as error:
+            logger.warning("the embedding model isn't ready: %s", error)
+
+    def _wait_for_stop(self, seconds: float) -> None:
+        self._new_stop.wait(seconds)
+        self._new_stop.clear()
+
+    # ── the end of a job ──
+
+    def _guarded(self, job: RunningJob, step: Callable[[], None]) -> None:
+        """The edge: whatever goes wrong with one file ends that file's job, and the next one goes on."""
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 the edge of a thread
+            self._fail(job, error)
+
+    def _done(self, job: RunningJob, saved: SaveResult, item: Prepared | None = None) -> None:
+        document = saved.document
+        result: dict[str, Any] = {
+            "status": saved.status,
+            "document_id": document.id,
+            "pages": document.pages,
+            "segments": document.segments,
+            "tokens": item.tokens if item else 0,
+            "seconds": job.seconds,
+            "warnings": list(document.warnings),
+        }
+        reason = ""
+        if saved.status == "duplicate":
+            result["duplicate_of"] = saved.duplicate_of
+            reason = f"same content as {saved.duplicate_of!r}"
+        elif saved.status == "unchanged":
+            reason = "already indexed; nothing was to be done"
+        self._settle(job, lambda: self._running.finish(job, "done", reason=reason, result=result))
+        logger.info("job %d: %s, %d segments in %.1f s", job.record.id, saved.status, document.segments, job.seconds)
+
+    def _fail(self, job: RunningJob, error: Exception) -> None:
+        if isinstance(error, StoppedError) or (job.ended_by and isinstance(error, FootnoteError)):
+            self._end_early(job)
+            return
+        name = job.record.name
+        if isinstance(error, FootnoteError):
+            state, reason = getattr(error, "status", "failed"), str(error)
+        else:
+            logger.error("job %d failed unexpectedly", job.record.id, exc_info=error)
+            kind = type(error).__name__
+            state, reason = (
+                "failed",
+                f"{name!r} could not be indexed: something unforeseen happened ({kind}; see the log)",
+            )
+        result = {"status": state, "seconds": job.seconds}
+        self._settle(job, lambda: self._running.finish(job, state, reason=reason, result=result))
+
+    def _end_early(self, job: RunningJob) -> None:
+        why = job.ended_by or ("closing" if self._closing.is_set() else "stopped")
+        if why == "stopped":
+            reason = f"{job.record.name!r} was stopped; nothing of it was kept in the index"
+            result = {"status": "stopped", "seconds": job.seconds}
+            self._settle(job, lambda: self._running.finish(job, "stopped", reason=reason, result=result))
+        elif why == "closing":
+            self._settle(job, lambda: self._running.release(job))
+        else:
+            self._running.forget(job)
+
+    def _settle(self, job: RunningJob, write: Callable[[], None]) -> None:
+        """Where even this can't be written (disk full), the lease ends by itself and the job is tried again."""
+        try:
+            write()
+        except StorageError as error:
+            logger.warning("the end of job %d could not be kept: %s", job.record.id, error)
+            self._running.forget(job)

@@ -1,0 +1,147 @@
+"""The jobs that this process is working on: their leases, their stops, and who else may have left some behind."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import psutil
+
+from core.errors import StorageError
+from core.protocols import JobStore
+from core.records import JobRecord
+
+logger = logging.getLogger(__name__)
+
+End = Literal["", "stopped", "closing", "lost"]
+_PROGRESS_EVERY_S = 0.3
+_number = itertools.count(1)
+
+
+def owner_name() -> str:
+    """Who holds a lease: "host:pid:start:number"; a process id alone is used again by the next process."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid()):.0f}:{next(_number)}"
+
+
+def is_dead(owner: str) -> bool:
+    """Whether the process behind an owner's name has ended for certain: it ran on this computer, and doesn't now."""
+    try:
+        host, pid, started, _ = owner.rsplit(":", 3)
+        if host != socket.gethostname():
+            return False
+        return abs(_started(int(pid)) - float(started)) > 2
+    except ValueError:
+        return False
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.AccessDenied:
+        return False
+
+
+class RunningJob:
+    """One claimed job. `stop` is set when its work has to end; `ended_by` says why. It's also the `StopSignal`."""
+
+    def __init__(self, record: JobRecord, jobs: JobStore, owner: str) -> None:
+        self.record = record
+        self.stop = threading.Event()
+        self.ended_by: End = ""
+        self._jobs, self._owner = jobs, owner
+        self._begin = self._reported = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since it was claimed."""
+        return time.monotonic() - self._begin
+
+    def end(self, why: End) -> None:
+        if not self.ended_by:
+            self.ended_by = why
+        self.stop.set()
+
+    def report(self, progress: float, phase: str) -> None:
+        """At most a few times a second: each one is a transaction, and small files are done before anybody looks."""
+        now = time.monotonic()
+        if now - self._reported >= _PROGRESS_EVERY_S:
+            self._reported = now
+            self._jobs.progress(self.record.id, self._owner, progress, phase)
+
+
+class RunningJobs:
+    """Keeps the leases of all running jobs alive from one thread, and sees who was asked to stop.
+
+    lease_s      after so long without a heartbeat another process may take a job over
+    heartbeat_s  well below lease_s
+    """
+
+    def __init__(self, jobs: JobStore, owner: str, *, lease_s: float, heartbeat_s: float, look_s: float) -> None:
+        self._jobs, self._owner = jobs, owner
+        self._lease_s, self._heartbeat_s, self._look_s = lease_s, heartbeat_s, look_s
+        self._lock = threading.Lock()
+        self._running: dict[int, RunningJob] = {}
+
+    def claim(self, batch: str | None = None) -> RunningJob | None:
+        record = self._jobs.claim(self._owner, lease_s=self._lease_s, batch=batch)
+        if record is None:
+            return None
+        job = RunningJob(record, self._jobs, self._owner)
+        with self._lock:
+            self._running[record.id] = job
+        return job
+
+    def keep(self, job: RunningJob, lease_s: float) -> bool:
+        """A longer lease, for a step that can't send heartbeats. False: it was lost."""
+        return self._jobs.heartbeat(job.record.id, self._owner, lease_s=lease_s)
+
+    def finish(self, job: RunningJob, state: str, *, reason: str = "", result: dict | None = None) -> None:
+        self.forget(job)
+        self._jobs.finish(job.record.id, self._owner, state, reason=reason, result=result)
+
+    def release(self, job: RunningJob) -> None:
+        self.forget(job)
+        self._jobs.release(job.record.id, self._owner)
+
+    def all(self) -> list[RunningJob]:
+        with self._lock:
+            return list(self._running.values())
+
+    def watch(self, closing: threading.Event, wake: Callable[[float], None]) -> None:
+        """Runs until `closing`; `wake(seconds)` waits until something may have changed."""
+        beaten = time.monotonic()
+        while not closing.is_set():
+            wake(self._look_s)
+            due = time.monotonic() - beaten >= self._heartbeat_s
+            beaten = time.monotonic() if due else beaten
+            for job in self.all():
+                try:
+                    self._look_after(job, beat=due)
+                except StorageError as error:
+                    logger.warning("no heartbeat for job %d: %s", job.record.id, error)
+
+    def take_over_from_the_dead(self) -> None:
+        """Jobs of processes that were killed needn't wait for their lease to end. The attempt counts."""
+        for record in self._jobs.list(states=("running",), limit=1000):
+            if record.owner and is_dead(record.owner):
+                logger.info("job %d was left behind by %s", record.id, record.owner)
+                self._jobs.heartbeat(record.id, record.owner, lease_s=-1)
+
+    def _look_after(self, job: RunningJob, *, beat: bool) -> None:
+        if beat and not self._jobs.heartbeat(job.record.id, self._owner, lease_s=self._lease_s):
+            # Finished a moment ago, or taken over by somebody else.
+            job.end("lost")
+        elif self._jobs.get(job.record.id).stop_requested:
+            job.end("stopped")
+
+    def forget(self, job: RunningJob) -> None:
+        """No more heartbeats; the lease ends by itself."""
+        with self._lock:
+            self._running.pop(job.record.id, None)
+
+
+def _started(pid: int) -> float:
+    return psutil.Process(pid).create_time()
