@@ -51,7 +51,7 @@ def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]
         "id": message.id,
         "ended": ended,
         "last": last,
-        "status": "" if ended else _phase(message),
+        "status": "" if ended or message.text else _phase(message),
         "writing": message.state == "writing",
         "sources_line": _sources_line(message.sources, refused),
         "sources": [_source(source, message, refused) for source in message.sources],

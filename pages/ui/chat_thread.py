@@ -10,7 +10,7 @@ from core.errors import NotFoundError
 from core.records import MESSAGE_ENDED, MessageRecord
 from pages.ui.answer import draw_answer
 from pages.ui.boundary import boundary, guarded
-from pages.ui.literal import escaped
+from pages.ui.literal import as_sentence, escaped
 from pages.ui.session import get_services
 from pages.ui.texts import t
 
@@ -64,7 +64,7 @@ def _draw_message(message: MessageRecord, *, last: bool) -> None:
 
 def _note(message: MessageRecord) -> str:
     if message.state in ("stopped", "cut", "failed", "interrupted"):
-        return message.reason or t(f"state.{message.state}")
+        return as_sentence(message.reason) or t(f"state.{message.state}")
     if message.state == "complete" and not message.text.strip():
         return t("state.empty")
     return ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from core.records import JOB_ENDED, JobRecord
 from pages.ui.boundary import boundary, guarded
-from pages.ui.literal import escaped, literal
+from pages.ui.literal import as_sentence, escaped, literal
 from pages.ui.session import get_services
 from pages.ui.texts import t
 
@@ -16,19 +17,25 @@ FAST_S, SLOW_S = 0.5, 3.0
 _SHOWN = 25
 
 
-def draw_jobs(*, batch: str | None = None) -> None:
-    """The jobs of this batch, or all; polled fast while one runs. When one ends, the page around is drawn again."""
+def draw_jobs(*, batch: str | None = None, keep_done_s: float | None = None) -> None:
+    """The jobs of this batch, or all; polled fast while one runs. When one ends, the page around is drawn again.
+
+    keep_done_s  how long one that went well stays; what failed stays until it's cleared
+    """
     shown = _state(get_services().library.jobs(batch=batch))
     running = any(state not in JOB_ENDED for _, state in shown)
-    st.fragment(_draw, run_every=FAST_S if running else SLOW_S)(batch, shown)
+    st.fragment(_draw, run_every=FAST_S if running else SLOW_S)(batch, keep_done_s, shown)
 
 
-def _draw(batch: str | None, shown: list[tuple[int, str]]) -> None:
+def _draw(batch: str | None, keep_done_s: float | None, shown: list[tuple[int, str]]) -> None:
     with boundary():
         jobs = get_services().library.jobs(batch=batch)
         now = _state(jobs)
         if _ended(now) != _ended(shown) or len(now) != len(shown):
             st.rerun()
+        if keep_done_s is not None:
+            oldest = datetime.now(UTC) - timedelta(seconds=keep_done_s)
+            jobs = [job for job in jobs if job.state != "done" or job.updated >= oldest]
         if not jobs:
             return
         ordered = sorted(jobs, key=lambda job: (job.state != "running", job.state != "waiting", -job.id))
@@ -39,7 +46,7 @@ def _draw(batch: str | None, shown: list[tuple[int, str]]) -> None:
                 draw_job(job)
         if hidden:
             st.caption(t("jobs.more", count=len(hidden)))
-        if _ended(now):
+        if any(job.state in JOB_ENDED for job in jobs):
             st.button(t("jobs.clear"), key="clear_jobs", on_click=guarded(_clear), type="tertiary")
 
 
@@ -70,13 +77,13 @@ def draw_job(job: JobRecord) -> None:
 def outcome(job: JobRecord) -> str:
     """What became of it, as one sentence."""
     if job.state != "done":
-        return job.reason or t(f"jobs.{job.state}")
+        return as_sentence(job.reason) or t(f"jobs.{job.state}")
     result = job.result
     status = result.get("status", "indexed")
-    if status == "duplicate" and not job.reason:
+    if status == "duplicate":
         name = result.get("duplicate_of")
         return t("result.duplicate", name=name) if name else t("result.duplicate_unknown")
-    said = job.reason or t(f"result.{status}", segments=result.get("segments", 0))
+    said = as_sentence(job.reason) or t(f"result.{status}", segments=result.get("segments", 0))
     return " ".join([said, *map(str, result.get("warnings") or ())])
 
 

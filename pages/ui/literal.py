@@ -32,6 +32,11 @@ def visible(text: str) -> str:
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
 
 
+def as_sentence(text: str) -> str:
+    """The engine's reasons begin small, as they do behind a colon: "no answer was produced" gives "No answer …"."""
+    return text[:1].upper() + text[1:]
+
+
 def shortened(text: str, limit: int) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
