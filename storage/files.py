@@ -9,7 +9,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -77,6 +77,20 @@ class LocalFileStore:
         except OSError:
             return False
 
+    def age_s(self, content_hash: str) -> float:
+        """Seconds since the file was put; 0 where it's gone."""
+        try:
+            return max(0.0, time.time() - self._path(content_hash).stat().st_mtime)
+        except FileNotFoundError:
+            return 0.0
+
+    def unfinished(self) -> int:
+        """How many files a crash has left half written: those that nobody can be writing any more."""
+        limit = time.time() - SWEEP_AFTER_S
+        with contextlib.suppress(FileNotFoundError):
+            return sum(path.stat().st_mtime < limit for path in self._unfinished.glob("*"))
+        return 0
+
     def remove(self, content_hash: str, *, unless_put_after: float) -> bool:
         """Delete a file, unless somebody has put it again since that time. Returns whether it's gone."""
         path = self._path(content_hash)
@@ -89,8 +103,8 @@ class LocalFileStore:
                 pass
         return True
 
-    def sweep(self, is_referenced: Callable[[str], bool], *, older_than_s: float = SWEEP_AFTER_S) -> int:
-        """Delete what a crash left: unfinished files, and files that nothing refers to. Returns how many.
+    def sweep(self, needed: Container[str], *, older_than_s: float = SWEEP_AFTER_S) -> int:
+        """Delete what a crash left: unfinished files, and files whose hash isn't needed. Returns how many.
 
         Younger ones stay: their row may be about to be written.
         """
@@ -103,7 +117,7 @@ class LocalFileStore:
                         path.unlink()
                         swept += 1
         for content_hash in list(self.hashes()):
-            if not is_referenced(content_hash):
+            if content_hash not in needed:
                 swept += self.remove(content_hash, unless_put_after=limit)
         return swept
 

@@ -19,3 +19,9 @@ def is_referenced(connection: Connection, content_hash: str) -> bool:
 def referenced_hashes(connection: Connection) -> set[str]:
     """Of all originals that must be there for documents."""
     return set(connection.execute(select(texts.c.content_hash).distinct()).scalars())
+
+
+def needed_hashes(connection: Connection) -> set[str]:
+    """Of all originals that mustn't be swept away, those that jobs wait for included."""
+    of_jobs = select(func.json_extract(jobs.c.payload, "$.content_hash")).where(jobs.c.state != "done")
+    return referenced_hashes(connection) | {found for found in connection.execute(of_jobs).scalars() if found}
