@@ -8,14 +8,20 @@ To add one: the class, its line here, and the way `detect` recognises its files.
 """
 
 from core.parsers.auto import AutoParser
+from core.parsers.csv import CsvParser
+from core.parsers.docx.parser import DocxParser
 from core.parsers.html.parser import HtmlParser
 from core.parsers.markdown import MarkdownParser
 from core.parsers.pdf.parser import PdfParser
 from core.parsers.text import TextParser
+from core.parsers.xlsx.parser import XlsxParser
 from core.parsers.xml import XmlParser
 
 PARSERS = {
     "pdf": PdfParser,
+    "docx": DocxParser,
+    "xlsx": XlsxParser,
+    "csv": CsvParser,
     "html": HtmlParser,
     "markdown": MarkdownParser,
     "xml": XmlParser,

@@ -88,7 +88,7 @@ def _private_stdout() -> BinaryIO:
 
 def _warm_parser():
     """All parsers' libraries are loaded here, so that their size is part of the base."""
-    for library in ("bs4", "docx", "lxml.html", "openpyxl", "pymupdf"):
+    for library in ("bs4", "lxml.html", "openpyxl", "pymupdf"):
         importlib.import_module(library)
     from core.parsers import auto_parser
 

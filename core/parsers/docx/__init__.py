@@ -1,0 +1,1 @@
+"""Word documents: `parser` walks the body, `runs` reads a paragraph, `tables` a table."""

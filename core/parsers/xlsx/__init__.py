@@ -1,0 +1,1 @@
+"""Excel workbooks: `parser` writes the rows, `structure` finds merged cells and the like, `cells` formats."""
