@@ -30,6 +30,7 @@ def sqlite_itself(connection: Connection) -> Iterator[Problem]:
     found = connection.execute(text("PRAGMA integrity_check(5)")).scalars().all()
     if found != ["ok"]:
         yield Problem("damaged_database", f"the database is damaged ({found[0]}); restore a backup", repairable=False)
+        return
     broken = connection.execute(text("PRAGMA foreign_key_check")).all()
     if broken:
         yield Problem("dangling_row", f"{len(broken)} rows refer to others that are gone, first in {broken[0][0]!r}")
