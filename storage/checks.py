@@ -27,7 +27,10 @@ STALE_AFTER_S = 3600.0
 
 
 def sqlite_itself(connection: Connection) -> Iterator[Problem]:
-    found = connection.execute(text("PRAGMA integrity_check(5)")).scalars().all()
+    try:
+        found = connection.execute(text("PRAGMA integrity_check(5)")).scalars().all()
+    except DBAPIError as error:  # too damaged to be gone through
+        found = [str(error.orig)]
     if found != ["ok"]:
         yield Problem("damaged_database", f"the database is damaged ({found[0]}); restore a backup", repairable=False)
         return
