@@ -109,8 +109,11 @@ class Database:
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[Connection]:
         try:
-            with self._engine.connect().execution_options(footnote_write=write) as connection, connection.begin():
+            opened = self._engine.connect().execution_options(footnote_write=write)
+            with opened as connection, connection.begin() as transaction:
                 yield connection
+                if not write:
+                    transaction.rollback()  # a statement that changes something doesn't belong here
         except DBAPIError as error:
             logger.warning("the database refused: %s", error.orig)
             raise storage_error(error, self.data_dir) from error

@@ -50,6 +50,13 @@ def test_a_read_sees_one_unchanging_view(tmp_path):
         assert names(database) == ["new"]
 
 
+def test_a_read_keeps_no_change(tmp_path):
+    with Database(tmp_path) as database:
+        with database.read() as connection:
+            add(connection, "slipped in")
+        assert names(database) == []
+
+
 def test_a_write_inside_a_write_is_refused_at_once(tmp_path):
     refused = pytest.raises(RuntimeError, match="pass the connection on")
     with Database(tmp_path) as database, database.write(), refused, database.write():
