@@ -30,7 +30,7 @@ class SqliteVectorScores:
             model = model_row(connection, self._model_id)
             if model is None or model.dimension != len(query):
                 return {}
-            found = with_vectors(self._store, model.id, model.dimension, segments.c.uid)
+            found = with_vectors(self._store, model, segments.c.uid)
             rows = [row for piece in batched(ids) for row in connection.execute(found.where(segments.c.uid.in_(piece)))]
         if not rows:
             return {}
