@@ -1,7 +1,7 @@
 """The tables, as SQLAlchemy Core sees them. What makes them is in `migrations/`; a test compares the two.
 
     collections ─< documents >─ texts ─< segments ─< vectors >─ embedding_models
-    conversations ─< messages        jobs   settings   generations   removed_segments
+    conversations ─< messages        jobs   settings   chat_memories   generations   removed_segments
 
 A document is a name for a text. Two names with the same content share one text, its segments and vectors; a text goes
 with its last name. Times are seconds since 1970, UTC. `segments_fts`, the FTS5 index over `segments.terms`, is kept by
@@ -207,4 +207,12 @@ settings = Table(
     metadata,
     Column("name", Text, primary_key=True, nullable=False),
     Column("value", JSON, nullable=False),
+)
+
+# Of the library's Assistant; the app's conversations remember by themselves.
+chat_memories = Table(
+    "chat_memories",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("messages", JSON, nullable=False),  # [[role, text], …]
 )

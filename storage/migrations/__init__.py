@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Known here too, so that opening an up-to-date database needn't load Alembic; a test compares it with versions/.
-NEWEST = "0001"
+NEWEST = "0002"
 _FOLDER = Path(__file__).parent
 
 
@@ -41,11 +41,14 @@ def upgrade(database: Database, *, to: str = NEWEST) -> None:
             f"the data folder {database.data_dir.name!r} was written by a newer Footnote (format {found}, this one "
             f"knows {NEWEST}); update Footnote or choose another folder with FOOTNOTE_DATA"
         )
-    if found is not None:
-        _keep_copy(database.path, database.data_dir / "backups" / f"before-{to}-from-{found}-{int(time.time())}.db")
     with database.write() as connection:
-        if _version(connection, database.data_dir) != to:  # another process may have been faster
-            _migrate(connection, to)
+        if _version(connection, database.data_dir) == to:
+            return  # another process was faster
+        if found is not None:
+            # Through a connection of its own, which sees what was there before this transaction.
+            name = f"before-{to}-from-{found}-{int(time.time())}.db"
+            _keep_copy(database.path, database.data_dir / "backups" / name)
+        _migrate(connection, to)
     logger.info("the database is now in format %s (was %s)", to, found or "empty")
 
 
