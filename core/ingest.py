@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 
 from core.domain import Document, Embedding, EmbeddingRequest, InputType, TextSegment, TokenUsage
 from core.embedding_models.opening import open_embedding_model
+from core.embedding_models.sentence_transformers import Precision
 from core.errors import ConfigError
 from core.pipeline import Pipeline
 from core.protocols import DocumentSplitter, DocumentTransformer, EmbeddingModel, EmbeddingStore, TextSegmentTransformer
@@ -111,7 +114,13 @@ def ingest_documents(documents: Document | Iterable[Document], store: EmbeddingS
 def default_embedding_model() -> EmbeddingModel:
     """The one that the settings name, from this computer's models folder."""
     settings = Settings.load()
-    return open_embedding_model(settings.embedding_model, settings.models, settings.embedding_precision)
+    return _opened_once(settings.embedding_model, settings.models, settings.embedding_precision)
+
+
+@cache
+def _opened_once(name: str, models_dir: Path, precision: Precision) -> EmbeddingModel:
+    """Easy mode asks for the model by name again and again; it lies in memory once."""
+    return open_embedding_model(name, models_dir, precision)
 
 
 def _flat(documents: Iterable[Document | Iterable[Document]]) -> Iterable[Document]:
