@@ -27,6 +27,7 @@ from typer.exceptions import TyperException
 
 from core.errors import ConfigError, FootnoteError
 from core.records import DEFAULT_COLLECTION
+from core.registry import lookup
 from core.services import rows
 from core.services.tables import table
 from core.settings import Settings
@@ -253,7 +254,8 @@ def models_fetch(name: str) -> None:
     """Fetch a model of the catalogue and check it."""
     from core import model_catalogue
 
-    model_catalogue.fetch(name, _settings().models, progress=None if State.as_json else _progress)
+    model = lookup(model_catalogue.CATALOGUE, name, kind="model of the catalogue")
+    model_catalogue.fetch(model, _settings().models, progress=None if State.as_json else _progress)
     found = [row for row in model_catalogue.rows(_settings().models) if row["name"] == name]
     show({"models": found}, f"{name} is here")
 

@@ -1,0 +1,252 @@
+"""Joins core and storage: the only place that knows both. Nothing is loaded or started by building.
+
+services = build_services(Settings.load())
+services.start()      # loads models in the background, takes up waiting jobs and answers
+…
+services.close()
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from core.chat_models.opening import open_chat_model
+from core.domain import EmbeddingRequest
+from core.embedding_models.deferred import DeferredEmbeddingModel
+from core.embedding_models.opening import open_embedding_model
+from core.errors import ModelError
+from core.evaluation.run import RETRIEVERS, StrategyResult, evaluate
+from core.gate import PriorityGate
+from core.grounding.refusal import RefusalCheck
+from core.parsing_worker.worker import ParsingWorker
+from core.pipeline import Pipeline
+from core.protocols import EmbeddingStore, Maintenance
+from core.rag.query_transformers import QUERY_TRANSFORMERS
+from core.rag.retrievers import CONTENT_RETRIEVERS
+from core.records import Problem
+from core.registry import describe, lookup
+from core.services.batches import BatchService
+from core.services.chat import ChatService
+from core.services.chat_model import ChatModelOwner
+from core.services.indexing import IndexingService
+from core.services.library import LibraryService
+from core.services.models import ModelService, ModelState
+from core.services.preferences import PreferenceService
+from core.services.search import SearchService
+from core.services.turn_runner import TurnRunner
+from core.settings import Settings
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Services:
+    """What pages and the command line call. Thread-safe; one per process."""
+
+    settings: Settings
+    library: LibraryService
+    indexing: IndexingService
+    batches: BatchService
+    search: SearchService
+    chat: ChatService
+    models: ModelService
+    preferences: PreferenceService
+    maintenance: Maintenance
+    _closing: ExitStack = field(repr=False)
+
+    def start(self) -> None:
+        self.indexing.start()
+        self.chat.start()
+
+    def close(self) -> None:
+        """Ends what was started, last first. Unfinished jobs and answers are taken up at the next start."""
+        self._closing.close()
+
+
+class Lazily(Generic[T]):
+    """Makes a thing at the first call and keeps it; what fails is tried again at the next call. Thread-safe."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: T | None = None
+
+    def __call__(self) -> T:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    def close(self) -> None:
+        with self._lock:
+            if self._made is not None and hasattr(self._made, "close"):
+                self._made.close()
+
+
+def build_services(settings: Settings | None = None) -> Services:
+    """Everything for one data folder. Choices saved in the app are taken where `settings` doesn't name them.
+
+    raises  ConfigError (a name nothing is registered under), StorageError, NewerDatabaseError
+    """
+    from storage.conversations import SqliteConversationStore
+    from storage.database import Database
+    from storage.documents import SqliteDocumentStore
+    from storage.embedding_stores import EMBEDDING_STORES
+    from storage.files import LocalFileStore
+    from storage.filter_mask import FilterMask
+    from storage.jobs import SqliteJobStore
+    from storage.keyword_index import SqliteKeywordIndex
+    from storage.maintenance import SqliteMaintenance
+    from storage.settings import SqliteSettingsStore
+    from storage.vector_scores import SqliteVectorScores
+
+    named = settings or Settings.load()
+    with ExitStack() as opened:
+        database = opened.enter_context(Database(named.data))
+        saved = SqliteSettingsStore(database)
+        settings = _effective(named, saved.load())
+        store_kind = lookup(EMBEDDING_STORES, settings.embedding_store, kind="embedding store")
+        files, mask, gate = LocalFileStore(named.data), FilterMask(), PriorityGate()
+        documents = SqliteDocumentStore(database, files)
+        jobs, conversations = SqliteJobStore(database), SqliteConversationStore(database)
+        model = DeferredEmbeddingModel(
+            settings.embedding_model,
+            lambda: open_embedding_model(settings.embedding_model, settings.models, settings.embedding_precision),
+        )
+        store: Lazily[EmbeddingStore] = Lazily(
+            lambda: store_kind(database, model_id=model.model_id, dimension=model.dimension)
+        )
+        opened.callback(store.close)
+        search = SearchService(
+            settings,
+            store=store,
+            embedding_model=lambda: model,
+            keyword_index=SqliteKeywordIndex(database, mask=mask),
+            documents=documents,
+            vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
+        )
+        reader = ParsingWorker(settings.parse_timeout_s, settings.parse_memory_mb)
+        opened.callback(reader.close)
+        indexing = IndexingService(documents, files, jobs, reader, model, gate=gate, pipeline=pipeline_of(settings))
+        opened.callback(indexing.close)
+        library = LibraryService(documents, files, jobs, max_file_mb=settings.max_file_mb, wake=indexing.wake)
+        owner = ChatModelOwner(
+            settings.chat_model,
+            lambda: open_chat_model(
+                settings.chat_model,
+                settings.models,
+                context_tokens=settings.context_tokens,
+                threads=settings.threads,
+                gpu_layers=settings.gpu_layers,
+            ),
+        )
+        refusal = RefusalCheck(lambda: model.tokenizer)
+        runner = TurnRunner(settings, conversations, owner, search.augmentor(), documents, gate, refusal=refusal)
+        chat = ChatService(settings, conversations, owner, runner)
+        opened.callback(chat.close)
+        return Services(
+            settings,
+            library,
+            indexing,
+            BatchService(settings, library, indexing),
+            search,
+            chat,
+            ModelService(owner.state, lambda: ModelState(model.name, model.state, model.message)),
+            PreferenceService(settings, saved),
+            _MaintenanceOfModel(partial(SqliteMaintenance, database, files), model),
+            opened.pop_all(),
+        )
+
+
+def pipeline_of(settings: Settings) -> Pipeline:
+    return Pipeline(settings.max_segment_tokens, settings.overlap_tokens)
+
+
+def evaluate_retrievers(
+    settings: Settings, corpus: Path, queries: Path, qrels: Path, *, retrievers: Sequence[str] = ()
+) -> list[StrategyResult]:
+    """Measures on a question set, in a store of its own below the data folder. See `core.evaluation.run.evaluate`."""
+    names = tuple(retrievers) or RETRIEVERS
+    for name in names:
+        lookup(CONTENT_RETRIEVERS, name, kind="retriever")
+    return evaluate(corpus, queries, qrels, settings.data, settings, names, build=build_services)
+
+
+def restore_backup(settings: Settings, file: Path) -> dict[str, int]:
+    """Brings a backup back into the (empty or missing) data folder; returns counts. raises StorageError"""
+    from storage.backup import restore_backup as restore
+
+    return restore(file, settings.data)
+
+
+def registries() -> dict[str, dict[str, str]]:
+    """Every registry: kind -> name -> one-line description. What `cli.py strategies` and the README list."""
+    from core.chat_models import CHAT_MODELS
+    from core.embedding_models import EMBEDDING_MODELS
+    from core.memory import CHAT_MEMORIES
+    from core.parsers import PARSERS
+    from core.rag.aggregators import CONTENT_AGGREGATORS
+    from core.rag.injectors import CONTENT_INJECTORS
+    from core.rag.query_routers import QUERY_ROUTERS
+    from core.segment_transformers import SEGMENT_TRANSFORMERS
+    from core.splitters import SPLITTERS
+    from storage.embedding_stores import EMBEDDING_STORES
+
+    found = {
+        "parser": PARSERS,
+        "splitter": SPLITTERS,
+        "segment transformer": SEGMENT_TRANSFORMERS,
+        "embedding model": EMBEDDING_MODELS,
+        "embedding store": EMBEDDING_STORES,
+        "query transformer": QUERY_TRANSFORMERS,
+        "query router": QUERY_ROUTERS,
+        "retriever": CONTENT_RETRIEVERS,
+        "aggregator": CONTENT_AGGREGATORS,
+        "injector": CONTENT_INJECTORS,
+        "chat model": CHAT_MODELS,
+        "memory": CHAT_MEMORIES,
+    }
+    return {kind: {name: describe(strategy) for name, strategy in names.items()} for kind, names in found.items()}
+
+
+def _effective(named: Settings, saved: Mapping[str, object]) -> Settings:
+    """What `named` says, and for the rest what was saved in the app."""
+    return Settings.load(dict(saved), **{name: getattr(named, name) for name in named.model_fields_set})
+
+
+@dataclass(frozen=True)
+class _MaintenanceOfModel:
+    """Checks vectors of the embedding model where it can be opened, and everything else where it can't."""
+
+    make: Callable[..., Maintenance]
+    model: DeferredEmbeddingModel
+
+    def check(self, *, full: bool = True) -> list[Problem]:
+        return self._maintenance().check(full=full)
+
+    def repair(self, problems: Iterable[Problem]) -> list[Problem]:
+        return self._maintenance().repair(problems)
+
+    def backup(self, target: Path) -> dict[str, int]:
+        return self.make().backup(target)
+
+    def _maintenance(self) -> Maintenance:
+        try:
+            return self.make(model_id=self.model.model_id, embed=self._embed)
+        except ModelError as error:
+            logger.warning("checking without the embedding model: %s", error)
+            return self.make()
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        input_type = "document" if "input_type" in self.model.supported_parameters() else None
+        return self.model.embed_request(EmbeddingRequest(tuple(texts), input_type=input_type)).vectors

@@ -1,0 +1,193 @@
+"""The command line as a person or a cron line uses it: real services, real database, the shipped small strategies."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import cli
+
+PUMP = "# Pump P1\n\nThe pump P1 costs 100 euros. It weighs 7 kg.\n"
+VALVE = "# Valve V2\n\nThe valve V2 costs 200 euros and opens at 7 bar.\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """run(*arguments) -> (exit status, JSON values printed, standard error)."""
+    monkeypatch.setenv("FOOTNOTE_CHAT_MODEL", "echo")
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "hashing")
+
+    def run(*arguments: object):
+        status = cli.main(["--data", str(tmp_path / "data"), "--json", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return status, [json.loads(line) for line in out.splitlines()], err
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "papers"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "pump.md").write_text(PUMP, encoding="utf-8")
+    (folder / "deep" / "valve.md").write_text(VALVE, encoding="utf-8")
+    return folder
+
+
+def test_ingest_search_and_ask(run, folder):
+    status, found, err = run("ingest", folder, "--recursive")
+    assert (status, err) == (0, "")
+    assert {(row["source"], row["status"]) for row in found} == {
+        (str(folder / "pump.md"), "indexed"),
+        (str(folder / "deep" / "valve.md"), "indexed"),
+    }
+    assert all(row["segments"] >= 1 and row["tokens"] > 0 and row["error"] == "" for row in found)
+
+    status, [found], _ = run("search", "what does the valve cost")
+    best = found["results"][0]
+    assert (status, best["rank"], best["document"]) == (0, 1, "valve.md")
+    assert "200 euros" in best["text"] and best["text"] == VALVE[best["start"] : best["end"]]
+    assert {"cosine", "bm25"} <= best["scores"].keys()
+
+    status, [answer], _ = run("ask", "How much does the valve V2 cost?")
+    assert (status, answer["refused"]) == (0, False)
+    assert "200 euros" in answer["answer"] and answer["sources"][0]["document"] == "valve.md"
+    assert {"retrieval", "first_token", "total"} <= answer["timings"].keys()
+    assert answer["sentences"][0]["support"] == "supported"
+
+
+def test_a_conversation_goes_on(run, folder):
+    run("ingest", folder, "--recursive")
+    _, [first], _ = run("ask", "Tell me about the valve V2")
+    _, [second], _ = run("ask", "And its price?", "--conversation", first["conversation"])
+    assert second["conversation"] == first["conversation"]
+    assert any(source["document"] == "valve.md" for source in second["sources"])
+
+
+def test_the_same_folder_again_changed_and_pruned(run, folder):
+    run("ingest", folder)
+    assert [row["status"] for row in run("ingest", folder)[1]] == ["unchanged"]
+    (folder / "pump.md").write_text(PUMP.replace("100", "120"), encoding="utf-8")
+    (folder / "copy.md").write_text(PUMP.replace("100", "120"), encoding="utf-8")
+    statuses = {row["source"].rsplit("/", 1)[1]: row["status"] for row in run("ingest", folder)[1]}
+    assert statuses == {"copy.md": "indexed", "pump.md": "updated"}
+    shared = {row["name"]: row["shared_with"] for row in run("documents")[1][0]["documents"]}
+    assert shared == {"copy.md": ["pump.md"], "pump.md": ["copy.md"]}
+    (folder / "copy.md").unlink()
+    removed = [row["source"] for row in run("ingest", folder, "--prune")[1] if row["status"] == "removed"]
+    assert removed == [str(folder / "copy.md")]
+    _, [found], _ = run("search", "pump price euros")
+    assert "120 euros" in found["results"][0]["text"]
+    assert run("check")[:2] == (0, [{"ok": True, "problems": []}])
+
+
+def test_a_bad_file_is_named_and_the_rest_goes_on(run, folder):
+    (folder / "empty.pdf").write_bytes(b"")
+    status, found, err = run("ingest", folder, folder / "not there.txt")
+    statuses = {row["source"].rsplit("/", 1)[1]: row["status"] for row in found}
+    assert (status, statuses) == (1, {"pump.md": "indexed", "empty.pdf": "failed", "not there.txt": "failed"})
+    assert len(err.splitlines()) == 2 and "empty.pdf" in err and "not there.txt" in err
+    assert "Traceback" not in err
+
+
+def test_lists_and_delete(run, folder):
+    run("ingest", folder, "--collection", "machines")
+    _, [found], _ = run("documents")
+    [document] = found["documents"]
+    assert (document["name"], document["collection"], document["type"]) == ("pump.md", "machines", "markdown")
+    _, [found], _ = run("segments", document["id"])
+    assert [segment["index"] for segment in found["segments"]] == list(range(document["segments"]))
+    _, [found], _ = run("collections")
+    assert ("machines", 1) in [(row["name"], row["documents"]) for row in found["collections"]]
+    _, [found], _ = run("jobs")
+    assert [job["state"] for job in found["jobs"]] == ["done"]
+    assert run("delete", document["id"])[1] == [{"deleted": document}]
+    assert run("search", "pump")[1][0]["results"] == []
+    status, _, err = run("delete", document["id"])
+    assert status == 1 and str(document["id"]) in err and len(err.splitlines()) == 1
+
+
+def test_a_filter_is_json(run, folder):
+    run("ingest", folder, "--recursive")
+    _, [found], _ = run("search", "euros", "--filter", '{"key": "file_name", "equal": "pump.md"}')
+    assert {row["document"] for row in found["results"]} == {"pump.md"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nope"],
+        ["search"],
+        ["search", "x", "--filter", "{"],
+        ["search", "x", "--filter", '{"like": 1}'],
+        ["search", "x", "--retriever", "nope"],
+        ["search", "x", "--limit", "0"],
+        ["delete", "abc"],
+        ["models", "fetch", "nope"],
+    ],
+)
+def test_wrong_usage_is_2(run, arguments):
+    status, found, err = run(*arguments)
+    assert (status, found) == (2, []) and err and "Traceback" not in err
+
+
+def test_backup_and_restore(run, folder, tmp_path, monkeypatch, capsys):
+    run("ingest", folder, "--recursive")
+    before = run("search", "valve opens")[1][0]["results"]
+    assert run("backup", tmp_path / "all.zip")[0] == 0
+    assert cli.main(["--data", str(tmp_path / "other"), "--json", "restore", str(tmp_path / "all.zip")]) == 0
+    capsys.readouterr()
+    assert cli.main(["--data", str(tmp_path / "other"), "--json", "search", "valve opens"]) == 0
+    after = json.loads(capsys.readouterr().out)["results"]
+    assert [(row["text"], row["scores"]) for row in after] == [(row["text"], row["scores"]) for row in before]
+
+
+def test_evaluate(run, tmp_path):
+    corpus = [{"id": f"d{i}", "title": f"Machine {i}", "text": f"Machine {i} weighs {i * 7} kg."} for i in range(1, 13)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)), encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text(
+        json.dumps({"id": "q", "text": "How heavy is machine 3?"}), encoding="utf-8"
+    )
+    (tmp_path / "qrels.tsv").write_text("query_id\tcorpus_id\trel\nq\td3\t1\n", encoding="utf-8")
+    files = [
+        "--corpus",
+        tmp_path / "corpus.jsonl",
+        "--queries",
+        tmp_path / "queries.jsonl",
+        "--qrels",
+        tmp_path / "qrels.tsv",
+    ]
+    status, [found], _ = run("evaluate", *files)
+    assert status == 0
+    assert [row["retriever"] for row in found["strategies"]] == ["vector", "keyword", "hybrid"]
+    assert all(row["recall@5"] == 1.0 for row in found["strategies"] if row["retriever"] != "vector")
+    assert found["strategies"][0].keys() >= {"retriever", "recall@5", "mrr@10", "ndcg@10", "ms_per_query"}
+
+
+def test_strategies_and_models_are_listed(run):
+    _, [found], _ = run("strategies")
+    assert {"recursive"} <= found["strategies"]["splitter"].keys()
+    assert all(text for names in found["strategies"].values() for text in names.values())
+    _, [found], _ = run("models")
+    assert {"qwen2.5-coder-1.5b", "all-minilm-l6-v2"} <= {row["name"] for row in found["models"]}
+
+
+def test_options_may_stand_anywhere(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "hashing")
+    assert cli.main(["documents", "--json", "--data", str(tmp_path)]) == 0
+    assert json.loads(capsys.readouterr().out) == {"documents": []}
+
+
+def test_a_newer_database_is_refused_and_left_alone(run, folder, tmp_path):
+    import sqlite3
+
+    run("ingest", folder)
+    database = tmp_path / "data" / "footnote.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999_future'")
+    connection.close()
+    before = database.read_bytes()
+    status, found, err = run("documents")
+    assert (status, found, len(err.splitlines())) == (1, [], 1) and "newer" in err
+    assert database.read_bytes() == before
