@@ -30,11 +30,13 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for a module; its words come out at a normal reading speed, so that a stream can be watched."""
-    running = Server(tmp_path_factory.mktemp("server"), FOOTNOTE_CHAT_MODEL="echo-slow").start()
+    """One server for a module."""
+    running = Server(tmp_path_factory.mktemp("server")).start()
     yield running
     running.stop()
-    assert running.attempts() == []
+    assert running.attempts() == []  # g10
+    assert "ScriptRunContext" not in running.text()  # f07: no worker thread touches a session
+    assert "Traceback" not in running.text()
 
 
 @pytest.hookimpl(wrapper=True)

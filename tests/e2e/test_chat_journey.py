@@ -11,7 +11,12 @@ from screen import add_and_wait, answers, ask, open_page, stop_button, wait_for_
 
 pytestmark = pytest.mark.browser
 
-FACTS = ["Guests can cancel until 48 hours before arrival.", "After that a fee of 25 euros applies."]
+ROOMS = ", ".join(f"room {number} on floor {number % 7}" for number in range(1, 22))
+FACTS = [
+    # Long, so that its words come one after the other for some seconds.
+    f"Guests can cancel until 48 hours before arrival, which holds for {ROOMS}.",
+    "After that a fee of 25 euros applies.",
+]
 
 
 def pdf(*pages: str) -> bytes:

@@ -32,7 +32,7 @@ def test_the_guard_of_g10_would_notice(tmp_path):
 
 
 def test_restart_and_kill_keep_everything(tmp_path, page):
-    server = Server(tmp_path, FOOTNOTE_CHAT_MODEL="echo-slow").start()
+    server = Server(tmp_path).start()
     try:
         open_page(page, server.url)
         add_and_wait(page, ("policy.txt", b"Guests can cancel until 48 hours before arrival."))
