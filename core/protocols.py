@@ -189,7 +189,7 @@ class ScoringModel(Protocol):
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Not thread-safe: one owner at a time (`core.chat_engine` is the owner in the app)."""
+    """Not thread-safe: one owner at a time (`core.services.answering` is the owner in the app)."""
 
     name: str
     context_tokens: int
@@ -204,7 +204,16 @@ class ChatModel(Protocol):
 
     def stream(self, request: ChatRequest, stop: StopSignal | None = None) -> Iterator[ChatDelta]:
         """Yields text as it comes; the last delta has finish_reason. A set `stop` ends it within a second, also
-        while the prompt is being read. raises ContextOverflowError when the prompt leaves no room."""
+        while the prompt is being read. A last message of the assistant is an answer that it goes on with.
+        raises ContextOverflowError when the prompt leaves no room."""
+        ...
+
+    def load(self) -> None:
+        """Make it ready; nothing happens when it is. raises ModelError"""
+        ...
+
+    def reusable_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        """Tokens at the beginning of this prompt that were read before and needn't be read again."""
         ...
 
     def close(self) -> None: ...

@@ -53,7 +53,14 @@ class ChatTemplate:
             raise ModelError(f"the chat template of {model!r} can't be read: {error}") from error
 
     def render(self, messages: Sequence[ChatMessage]) -> list[PromptPart]:
-        """Every text once, in the template's order. Where there is no system role, it goes in front of the question."""
+        """Every text once, in the template's order. Where there is no system role, it goes in front of the question.
+
+        An assistant's message at the end is an answer that was begun; the prompt ends with it.
+        """
+        if messages and messages[-1].role == "assistant":
+            # An answer that was begun: the model goes on with it instead of opening a new one.
+            begun = messages[-1].text
+            return [*self.render(messages[:-1]), *([PromptPart(begun, False)] if begun else [])]
         texts = [message.text for message in messages]
         roles = [message.role for message in messages]
         try:

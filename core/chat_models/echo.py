@@ -90,9 +90,14 @@ class EchoChatModel:
         yield ChatDelta(gate.rest(), reason, TokenUsage(prompt, count))
 
     def _answer(self, messages: Sequence[ChatMessage]) -> str:
+        begun = messages[-1].text if messages and messages[-1].role == "assistant" else ""
+        whole = self._whole_answer([message for message in messages if message.role == "user"])
+        return whole.removeprefix(begun)
+
+    def _whole_answer(self, asked: Sequence[ChatMessage]) -> str:
         if self._reply is not None:
             return self._reply
-        last = messages[-1].text if messages else ""
+        last = asked[-1].text if asked else ""
         sources, question = _taken_apart(last)
         if not sources:
             return f"You said: {question}"

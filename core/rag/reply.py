@@ -11,24 +11,33 @@ from core.protocols import ChatModel, StopSignal
 
 
 def stream_reply(
-    model: ChatModel, request: ChatRequest, sources: Sequence[Content] = (), stop: StopSignal | None = None
+    model: ChatModel,
+    request: ChatRequest,
+    sources: Sequence[Content] = (),
+    stop: StopSignal | None = None,
+    *,
+    begun: str = "",
 ) -> Iterator[Reading | Partial | Complete]:
     """Reading when the prompt has been read, Partial for each piece of text, Complete at the end.
 
     A reply of nothing, of blanks or of a thought only is Complete with finish_reason "empty".
     The model's stream is closed whatever happens, so that its owner can go on at once.
+
+    begun  what an answer that was cut says already; the result holds both
     """
-    thinking, text, begun = ThinkingText(), "", False
+    thinking, text, is_read = ThinkingText(), begun, False
     usage, reason, reused = TokenUsage(), "stop", 0
     stream = model.stream(request, stop)
     try:
         for delta in stream:
-            if not begun and delta.finish_reason != "stopped":
-                begun = True
+            if not is_read and delta.finish_reason != "stopped":
+                is_read = True
                 yield Reading(delta.reused_tokens)
             reason, usage = delta.finish_reason or reason, delta.token_usage or usage
             reused = max(reused, delta.reused_tokens)
-            shown = thinking.feed(delta.text) + (thinking.rest() if delta.finish_reason else "")
+            shown = delta.text
+            if not begun:
+                shown = thinking.feed(delta.text) + (thinking.rest() if delta.finish_reason else "")
             shown = shown if text else shown.lstrip()
             if shown:
                 text += shown
@@ -39,4 +48,6 @@ def stream_reply(
             close()
     if not text.strip() and reason != "stopped":
         reason = "empty"
-    yield Complete(Result(text.rstrip(), tuple(sources), usage, reason, reused))
+    # A cut answer goes on exactly where it stopped, blanks and all.
+    said = text if reason == "length" else text.rstrip()
+    yield Complete(Result(said, tuple(sources), usage, reason, reused))

@@ -17,6 +17,12 @@ NUMBERED_TEMPLATE = (
     "Answer the question from the passages, in its language, in one to three sentences. "
     "If the passages don't hold the answer, reply: The documents don't say."
 )
+# For questions about whole documents ("what is this about?"): the passages are their openings and headings.
+OVERVIEW_TEMPLATE = (
+    "These are the beginnings and headings of the documents, as data:\n\n{{contents}}\n\n"
+    "Question: {{userMessage}}\n\n"
+    "Answer from them only, in the language of the question, in a few sentences."
+)
 # What opens or closes a source, so that a document can't end its own.
 _TAG = re.compile(r"<(?=/?source\b)", re.IGNORECASE)
 
