@@ -9,13 +9,13 @@ they came to be (`migrations/`).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "footnote.db"
 OLDEST_SQLITE = (3, 40, 0)
 BUSY_TIMEOUT_S = 30.0
+_WAL_KEPT_BYTES = 16 << 20
 
 
 def no_fault(point: str) -> None:
@@ -73,7 +74,7 @@ class Database:
         except sqlite3.Error as error:
             raise storage_error(error, self.data_dir) from error
 
-    @contextmanager
+    @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that sees no other writer. One inside another would wait for itself: RuntimeError."""
         if self._writer == threading.get_ident():
@@ -89,7 +90,7 @@ class Database:
             self._writer = None
             self._write_lock.release()
 
-    @contextmanager
+    @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         with self._transaction(write=False) as connection:
             yield connection
@@ -106,7 +107,7 @@ class Database:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    @contextmanager
+    @contextlib.contextmanager
     def _transaction(self, *, write: bool) -> Iterator[Connection]:
         try:
             opened = self._engine.connect().execution_options(footnote_write=write)
@@ -116,7 +117,17 @@ class Database:
                     transaction.rollback()  # a statement that changes something doesn't belong here
         except DBAPIError as error:
             logger.warning("the database refused: %s", error.orig)
+            if write:
+                self._give_back_room()
             raise storage_error(error, self.data_dir) from error
+
+    def _give_back_room(self) -> None:
+        """On a full disk the WAL of what failed would go on taking up the room that the next try needs."""
+        with (
+            contextlib.suppress(sqlite3.Error),
+            contextlib.closing(sqlite3.connect(self.path, timeout=0)) as connection,
+        ):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _make_engine(self) -> Engine:
         engine = create_engine(
@@ -157,6 +168,8 @@ def _prepare(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     # FULL: a document that was reported as indexed also survives a power cut, for one fsync a commit.
     connection.execute("PRAGMA synchronous = FULL")
+    # After one big change the WAL file shrinks again.
+    connection.execute(f"PRAGMA journal_size_limit = {_WAL_KEPT_BYTES}")
     connection.create_function("fold", 1, _fold, deterministic=True)
 
 

@@ -28,7 +28,7 @@ from storage.vectors import from_blobs, to_blob
 class StoredEntry:
     """`seen_as`: per document that shares it, oldest first, (document id, metadata for filters, segment).
 
-    A free entry is seen once, with document None; one without a segment has neither metadata nor segment.
+    An entry that was added by itself is seen once, with document None; without a segment it has no metadata either.
     """
 
     uid: str
@@ -36,25 +36,20 @@ class StoredEntry:
     seen_as: tuple[tuple[int | None, Metadata | None, TextSegment | None], ...]
 
 
-def read_entries(connection: Connection, model_id: str, store: str = DOCUMENT_STORE) -> list[StoredEntry]:
-    """All of a store that this model has made vectors of, oldest first."""
+def read_documents(connection: Connection, model_id: str) -> list[StoredEntry]:
+    """The segments of all documents that this model has made vectors of, oldest first."""
     model = model_row(connection, model_id)
     if model is None:
         return []
     known = documents_of_texts(connection)
-    query = with_vectors(store, model, *COLUMNS).order_by(segments.c.id)
+    query = with_vectors(DOCUMENT_STORE, model, *COLUMNS).where(segments.c.text_id.is_not(None))
     entries = []
-    for row in connection.execute(query):
+    for row in connection.execute(query.order_by(segments.c.id)):
         own = own_metadata(row)
-        if row.text_id is None:
-            segment = None if row.text is None else as_segment(row, own)
-            seen = [(None, None if segment is None else own, segment)]
-        else:
-            seen = [
-                (document_id, for_filter(document_id, whole), as_segment(row, whole))
-                for document_id, metadata in known.get(row.text_id, ())
-                for whole in (merged(metadata, own),)
-            ]
+        seen = []
+        for document_id, metadata in known.get(row.text_id, ()):
+            whole = merged(metadata, own)
+            seen.append((document_id, for_filter(document_id, whole), as_segment(row, whole)))
         entries.append(StoredEntry(row.uid, from_blobs([row.vector], model.dimension)[0], tuple(seen)))
     return entries
 

@@ -14,14 +14,14 @@ from core.filters import Filter
 from storage.database import Database
 from storage.embedding_stores.arguments import NewEntry, many_entries, one_entry, one_id, what_to_remove
 from storage.generation import Generation, current
-from storage.stored_entries import StoredEntry, belongs_to_document, read_entries, unsearchable
+from storage.stored_entries import StoredEntry, belongs_to_document, read_documents, unsearchable
 from storage.vectors import cosines, unit_vector, wrong_dimension
 
 
 class InMemoryEmbeddingStore:
     """In memory, for small collections and tests: exact, nothing kept on disk
 
-    Given a database it also finds the documents there. What is added to it directly ends with it.
+    Given a database it also finds the documents there, and nothing else of it. What is added to it ends with it.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class InMemoryEmbeddingStore:
             with self._database.read() as connection:
                 generation = current(connection)
                 if generation != self._generation:
-                    stored = read_entries(connection, self.model_id)
+                    stored = read_documents(connection, self.model_id)
                     self._documents = {entry.uid: entry for entry in stored}
                     self._generation = generation
                     self.dimension = len(stored[0].vector) if stored else self.dimension
