@@ -40,7 +40,7 @@ from core.services.chat_model import ChatModelOwner
 from core.services.indexing import IndexingService
 from core.services.library import LibraryService
 from core.services.models import ModelService, ModelState
-from core.services.preferences import PreferenceService
+from core.services.preferences import OUTSIDE, PreferenceService
 from core.services.search import SearchService
 from core.services.turn_runner import TurnRunner
 from core.settings import Settings
@@ -221,7 +221,8 @@ def registries() -> dict[str, dict[str, str]]:
 
 def _effective(named: Settings, saved: Mapping[str, object]) -> Settings:
     """What `named` says, and for the rest what was saved in the app."""
-    return Settings.load(dict(saved), **{name: getattr(named, name) for name in named.model_fields_set})
+    kept = {name: value for name, value in saved.items() if name not in OUTSIDE}
+    return Settings.load(kept, **{name: getattr(named, name) for name in named.model_fields_set})
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,10 @@ from core.protocols import SettingsStore
 from core.settings import Settings
 
 
+# Where things lie is said from outside: what is kept in a data folder can't say which folder that is.
+OUTSIDE = ("data", "models")
+
+
 @dataclass(frozen=True)
 class Knob:
     """One setting with all that a form needs. `value` is in effect now, `saved` after the next start."""
@@ -48,7 +52,9 @@ class PreferenceService:
         saved = self._store.load()
         from_environment = Settings().model_fields_set
         return [
-            self._knob(name, field, saved, name in from_environment) for name, field in Settings.model_fields.items()
+            self._knob(name, field, saved, name in from_environment)
+            for name, field in Settings.model_fields.items()
+            if name not in OUTSIDE
         ]
 
     def save(self, name: str, value: Any) -> None:
@@ -59,13 +65,15 @@ class PreferenceService:
         except ValidationError as error:
             item = error.errors()[0]
             raise ConfigError(f"{name}={value!r} can't be saved: {item['msg'][0].lower()}{item['msg'][1:]}") from None
-        self._store.save(name, checked if isinstance(checked, str | int | float | bool) else str(checked))
+        self._store.save(name, checked)
 
     def reset(self, name: str) -> None:
         self._known(name)
         self._store.reset(name)
 
     def _known(self, name: str) -> None:
+        if name in OUTSIDE:
+            raise ConfigError(f"{name!r} can only be set from outside, as FOOTNOTE_{name.upper()}")
         if name not in Settings.model_fields:
             raise ConfigError(f"no setting is called {name!r}")
 

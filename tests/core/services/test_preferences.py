@@ -1,0 +1,69 @@
+"""With the real settings table."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import ConfigError
+from core.services.preferences import PreferenceService
+from core.settings import Settings
+from storage.database import Database
+from storage.settings import SqliteSettingsStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Database(tmp_path) as database:
+        yield SqliteSettingsStore(database)
+
+
+def knob(service, name):
+    return next(knob for knob in service.describe() if knob.name == name)
+
+
+def test_a_choice_is_kept_and_takes_effect_at_the_next_start(store):
+    service = PreferenceService(Settings(), store)
+    service.save("max_results", 4)
+    saved = knob(service, "max_results")
+    assert (saved.value, saved.saved, saved.default, saved.needs_restart) == (6, 4, 6, True)
+    assert Settings.load(store.load()).max_results == 4
+    again = knob(PreferenceService(Settings.load(store.load()), store), "max_results")
+    assert (again.value, again.needs_restart) == (4, False)
+
+
+def test_reset_brings_the_default_back(store):
+    service = PreferenceService(Settings(), store)
+    service.save("retriever", "keyword")
+    service.reset("retriever")
+    assert knob(service, "retriever").saved == "hybrid" and store.load() == {}
+
+
+def test_the_environment_wins_and_says_so(store, monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_MAX_RESULTS", "9")
+    service = PreferenceService(Settings.load(), store)
+    service.save("max_results", 4)
+    found = knob(service, "max_results")
+    assert (found.value, found.from_environment, found.needs_restart) == (9, True, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("max_results", 0, "max_results=0 can't be saved: input should be greater than or equal to 1"),
+        ("embedding_precision", "int4", "embedding_precision='int4' can't be saved"),
+        ("nope", 1, "no setting is called 'nope'"),
+        ("data", "elsewhere", "'data' can only be set from outside, as FOOTNOTE_DATA"),
+    ],
+)
+def test_a_wrong_choice_is_refused_and_not_kept(store, name, value, said):
+    with pytest.raises(ConfigError) as raised:
+        PreferenceService(Settings(), store).save(name, value)
+    assert str(raised.value).startswith(said) and store.load() == {}
+
+
+def test_forms_know_type_choices_and_range(store):
+    service = PreferenceService(Settings(), store)
+    assert (knob(service, "seed").type, knob(service, "refusal").type) == (int, bool)
+    assert knob(service, "embedding_precision").choices == ("auto", "float32", "bfloat16")
+    found = knob(service, "temperature")
+    assert (found.type, found.minimum, found.maximum, found.environment_name) == (float, 0, 2, "FOOTNOTE_TEMPERATURE")
