@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 End = Literal["", "stopped", "closing", "lost"]
 _PROGRESS_EVERY_S = 0.3
+_IN_PROCESS = ("splitting", "embedding", "saving")
 _number = itertools.count(1)
 
 
@@ -124,11 +125,19 @@ class RunningJobs:
                     logger.warning("no heartbeat for job %d: %s", job.record.id, error)
 
     def take_over_from_the_dead(self) -> None:
-        """Jobs of processes that were killed needn't wait for their lease to end. The attempt counts."""
+        """Jobs of processes that were killed needn't wait for their lease to end.
+
+        The attempt counts only where that process was computing: then the file itself may have been what killed it.
+        Files are read in a process of their own.
+        """
         for record in self._jobs.list(states=("running",), limit=1000):
-            if record.owner and is_dead(record.owner):
-                logger.info("job %d was left behind by %s", record.id, record.owner)
+            if not record.owner or not is_dead(record.owner):
+                continue
+            logger.info("job %d was left behind by %s", record.id, record.owner)
+            if record.phase in _IN_PROCESS:
                 self._jobs.heartbeat(record.id, record.owner, lease_s=-1)
+            else:
+                self._jobs.release(record.id, record.owner)
 
     def _look_after(self, job: RunningJob, *, beat: bool) -> None:
         if beat and not self._jobs.heartbeat(job.record.id, self._owner, lease_s=self._lease_s):

@@ -310,16 +310,18 @@ def test_two_processes_share_the_work_and_run_each_job_once(tmp_path):
     assert sum(sum(model.batches) for model in models) == 12
 
 
-def test_the_job_of_a_dead_process_is_taken_over_at_once(tmp_path):
+@pytest.mark.parametrize(("phase", "attempts"), [("reading", 1), ("embedding", 2)])
+def test_the_job_of_a_dead_process_is_taken_over_at_once(tmp_path, phase, attempts):
     with opened(tmp_path / "data", lease_s=5) as parts:
         job = parts.library.add_bytes("a.txt", b"One pump.")
         host, pid, started, number = owner_name().rsplit(":", 3)
         dead = f"{host}:{pid}:{float(started) - 100:.0f}:{number}"
         assert parts.jobs.claim(dead, lease_s=600).id == job.id
+        parts.jobs.progress(job.id, dead, 0.2, phase)
         begin = time.monotonic()
         parts.run()
         assert time.monotonic() - begin < 10 and parts.jobs.get(job.id).state == "done"
-        assert parts.jobs.get(job.id).attempts == 2
+        assert parts.jobs.get(job.id).attempts == attempts
 
 
 def test_who_is_dead_and_who_is_not():
