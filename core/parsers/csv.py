@@ -37,7 +37,7 @@ class CsvParser:
         else:
             delimiter = find_delimiter(text)
         quoting = csv.QUOTE_MINIMAL
-        if any(cell.count("\n") > _MOST_LINES_IN_CELL for row in _rows(text, delimiter, quoting) for cell in row):
+        if _has_open_quote(text, delimiter):
             quoting = csv.QUOTE_NONE
             notes.append("a quotation mark is never closed, so quotation marks were read as plain characters")
         builder = TextBuilder()
@@ -87,6 +87,17 @@ def _is_prose(sample: str, widths: list[int]) -> bool:
     """One column of sentences or names: nearly each comma has a space behind it, and the header has none."""
     commas = sample.count(",")
     return widths[0] == 1 and sample.count(", ") > 0.8 * commas
+
+
+def _has_open_quote(text: str, delimiter: str | None) -> bool:
+    if any(cell.count("\n") > _MOST_LINES_IN_CELL for row in _rows(text, delimiter, csv.QUOTE_MINIMAL) for cell in row):
+        return True
+    try:
+        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or ",", strict=True):
+            pass
+    except csv.Error as error:
+        return "end of data" in str(error)
+    return False
 
 
 def _rows(text: str, delimiter: str | None, quoting: int) -> Iterator[list[str]]:

@@ -25,6 +25,7 @@ _NOT_PARAGRAPH = re.compile(r"\s*$| {4}|\t| {0,3}(?:[-*+>|]|\d+[.)])(?:\s|$)| {0
 _DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _ESCAPE = re.compile(r"\\([!-/:-@\[\]^_`{}~])")
 _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`+|<[^<>]+>|\{#[\w-]+\}$")
+_MAX_HEADING_CHARS = 500
 
 Block = tuple[Literal["heading", "code", "table", "text", "comment"], list[str], str | int]
 
@@ -78,13 +79,13 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
         elif line.lstrip().startswith("<!--"):
             end = next((i + 1 for i in range(at, len(lines)) if "-->" in lines[i]), len(lines))
             yield "comment", lines[at:end], ""
-        elif match := _ATX.match(line):
+        elif len(line) <= _MAX_HEADING_CHARS and (match := _ATX.match(line)):
             end = at + 1
             yield "heading", [line], len(match.group(1))
-        elif "|" in line and "-" in following and _DELIMITER_ROW.match(following) and "|" in following:
+        elif "|" in line and "|" in following and "-" in following and _DELIMITER_ROW.match(following):
             end = next((i for i in range(at + 2, len(lines)) if "|" not in lines[i]), len(lines))
             yield "table", lines[at:end], line.strip()
-        elif not _NOT_PARAGRAPH.match(line) and (match := _SETEXT.match(following)):
+        elif len(line) <= _MAX_HEADING_CHARS and not _NOT_PARAGRAPH.match(line) and (match := _SETEXT.match(following)):
             end = at + 2
             yield "heading", lines[at:end], 1 if match.group(1)[0] == "=" else 2
         else:

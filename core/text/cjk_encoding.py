@@ -6,6 +6,7 @@ No language model, no word lists; works from about four characters on.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 
 _MIN_SCORE = 0.65
@@ -13,14 +14,15 @@ _MIN_NEIGHBOURS = 0.6
 
 
 def guess_cjk(sample: bytes) -> str | None:
-    """The best of cp932, euc_jp, gb18030, big5hkscs and cp949 for `sample` (whole lines), or None if none is credible.
+    """The best of cp932, euc_jp, gb18030, big5hkscs and cp949 for `sample`, or None if none is credible.
 
     Western text with single accented letters never is: a real CJK character has another one beside it.
     """
     best, best_score = None, _MIN_SCORE
     for encoding, weigh in _WEIGHTS.items():
         try:
-            text = sample.decode(encoding)
+            # Incremental: the sample may end inside a character.
+            text = codecs.getincrementaldecoder(encoding)().decode(sample)
         except UnicodeDecodeError:
             continue
         score = _score(text, weigh)

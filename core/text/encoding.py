@@ -33,7 +33,8 @@ _ALIASES = {
     "iso8859-9": "cp1254",
 }
 _SAMPLE_BYTES = 64 * 1024
-_HIGH_LINE = re.compile(rb"[^\n]*[\x80-\xff][^\n]*\n?")
+_CONTEXT_BYTES = 64
+_HIGH = re.compile(rb"[\x80-\xff]")
 _UTF8_SEQUENCE = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}",
 )
@@ -125,14 +126,20 @@ def _by_zero_bytes(data: bytes) -> str | None:
 
 
 def _sample(data: bytes) -> bytes:
-    """The lines that hold bytes above 127, up to 64 KiB: the first such byte may come after a megabyte of ASCII."""
-    lines, size = [], 0
-    for match in _HIGH_LINE.finditer(data):
-        lines.append(match.group()[:_SAMPLE_BYTES])
-        size += len(lines[-1])
-        if size >= _SAMPLE_BYTES:
-            break
-    return b"".join(lines)
+    """The lines that hold bytes above 127, up to 64 KiB: the first such byte may come after a megabyte of ASCII.
+
+    What stands more than a few bytes before the first of them in a line is left out.
+    """
+    pieces, size, at = [], 0, 0
+    while size < _SAMPLE_BYTES and (match := _HIGH.search(data, at)):
+        start = max(data.rfind(b"\n", at, match.start()) + 1, match.start() - _CONTEXT_BYTES, at)
+        end = data.find(b"\n", match.start(), match.start() + _SAMPLE_BYTES)
+        at = end + 1 if end >= 0 else match.start() + _SAMPLE_BYTES
+        pieces.append(data[start:at])
+        size += at - start
+        if end < 0:
+            break  # one endless line: a second piece might begin inside a character
+    return b"".join(pieces)
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:

@@ -11,6 +11,7 @@ from core.text.cjk import WIDE
 
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _BREAK_BETWEEN_WIDE = re.compile(rf"(?<=[{WIDE}])[ \t]*\n\s*(?=[{WIDE}])")
+_BOUNDARY = re.compile("[ \x1e\x1f]+")
 _SEPARATED = frozenset({"li", "tr", "dd"})
 
 
@@ -30,6 +31,5 @@ def flat_text(tag: Tag, hidden: list[str]) -> str:
             parts.append(f" {node.get('alt') or ''} ")
         elif is_block(node):
             parts.append("\x1f" if kind == "close" and node.name in _SEPARATED else "\x1e")
-    text = collapse("".join(parts))
-    text = re.sub(r"[ \x1e]*\x1f[ \x1e\x1f]*", "; ", re.sub(r"^[ \x1e\x1f]+|[ \x1e\x1f]+$", "", text))
-    return re.sub(r"[ \x1e]+", " ", text).strip()
+    text = collapse("".join(parts)).strip(" \x1e\x1f")
+    return _BOUNDARY.sub(lambda match: "; " if "\x1f" in match.group() else " ", text)

@@ -28,7 +28,7 @@ def opened(data: bytes, file_name: str, password: str | None) -> Iterator[pymupd
     pymupdf.TOOLS.mupdf_display_warnings(False)
     try:
         pdf = pymupdf.open(stream=data, filetype="pdf")
-    except (pymupdf.FileDataError, RuntimeError, ValueError):
+    except (*mupdf_errors(), ValueError):
         raise _damaged(name) from None
     try:
         if pdf.needs_pass and not pdf.authenticate(password or ""):
@@ -38,8 +38,17 @@ def opened(data: bytes, file_name: str, password: str | None) -> Iterator[pymupd
         if not pdf.page_count:
             raise _damaged(name)
         yield pdf
+    except mupdf_errors():
+        raise _damaged(name) from None
     finally:
         pdf.close()
+
+
+def mupdf_errors() -> tuple[type[Exception], ...]:
+    """What PyMuPDF raises for a flaw in the file; some come from its own layer, some from the library below."""
+    import pymupdf
+
+    return RuntimeError, pymupdf.FileDataError, pymupdf.mupdf.FzErrorBase
 
 
 def _damaged(name: str) -> DocumentError:

@@ -21,6 +21,9 @@ from core.text.builder import TextBuilder
 
 _DEFAULT_NAMES = ("Sheet", "Tabelle", "Feuil", "Hoja", "Foglio", "Blad", "シート", "工作表")
 
+# What openpyxl raises where a part is broken or contradicts another; each was seen.
+_BROKEN = (zipfile.BadZipFile, LookupError, ValueError, TypeError, AttributeError, SyntaxError)
+
 Row = tuple[int, list[str]]
 
 
@@ -42,8 +45,7 @@ class XlsxParser:
                 hidden_sheets += entry.is_hidden and len(builder) > before
                 hidden_rows += structure.hidden_rows
                 uncalculated += len(structure.uncalculated)
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, IndexError):
-            # openpyxl meets a part that contradicts another; each of these was seen.
+        except _BROKEN:
             raise package.damaged() from None
         finally:
             workbook.close()
@@ -68,7 +70,7 @@ def _open(data: bytes, package: OfficePackage):
             # Unknown extensions, missing default styles: nothing that concerns values.
             warnings.simplefilter("ignore")
             return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, IndexError):
+    except _BROKEN:
         raise package.damaged() from None
 
 

@@ -1,0 +1,87 @@
+"""Headings: from the outline where the file has one, else from the size and weight of the type."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from core.parsers.pdf.layout import Block
+
+_LARGER = 1.12
+_MAX_CHARS = 150
+_MAX_ROWS = 3
+_MAX_SHARE = 0.3
+_LEVELS = 4
+_NOT_TEXT = re.compile(r"[\W_]+")
+
+Headings = dict[int, tuple[int, str]]  # id of the block -> level from 1, title
+Outline = Sequence[tuple[int, str, int]]  # level, title, page from 1
+
+
+def find_headings(pages: Sequence[list[Block]], outline: Outline) -> Headings:
+    found = _from_outline(pages, outline)
+    return found if found else _from_type(pages)
+
+
+def _from_outline(pages: Sequence[list[Block]], outline: Outline) -> Headings:
+    """An entry whose words aren't found as a block of its page is left out."""
+    headings: Headings = {}
+    for level, title, page in outline:
+        wanted = _folded(title)
+        if not wanted or not 1 <= page <= len(pages):
+            continue
+        for block in pages[page - 1]:
+            text = _folded(_title(block))
+            # "1 Introduction" on the page is "Introduction" in the outline, or the other way round.
+            contains = text.endswith(wanted) or wanted.endswith(text)
+            same = contains and abs(len(text) - len(wanted)) < 8
+            if text and same and id(block) not in headings:
+                headings[id(block)] = (level, title)
+                break
+    return headings
+
+
+def _from_type(pages: Sequence[list[Block]]) -> Headings:
+    """Short blocks that are larger than the body, or as large and bold; sizes ranked give the levels."""
+    sizes: Counter[float] = Counter()
+    for blocks in pages:
+        for block in blocks:
+            for row in block.rows:
+                sizes[round(row.size, 1)] += len(row.text)
+    if not sizes:
+        return {}
+    body = sizes.most_common(1)[0][0]
+    candidates = [block for blocks in pages for block in blocks if _is_short(block) and _stands_out(block, body)]
+    total = sum(map(len, pages))
+    # Where everything stands out, nothing does: forms, slides, posters.
+    if not candidates or len(candidates) > max(_MAX_SHARE * total, 2) or total < 3:
+        return {}
+    ranks = sorted({_weight(block, body) for block in candidates}, reverse=True)
+    return {id(block): (min(ranks.index(_weight(block, body)), _LEVELS - 1) + 1, _title(block)) for block in candidates}
+
+
+def _is_short(block: Block) -> bool:
+    text = _title(block)
+    has_word = re.search(r"[^\W\d_]{2}", text) is not None
+    if block.flow == "aside" or any(row.cells > 1 for row in block.rows):
+        return False
+    return has_word and len(block.rows) <= _MAX_ROWS and len(text) <= _MAX_CHARS
+
+
+def _stands_out(block: Block, body: float) -> bool:
+    size = block.rows[0].size
+    is_bold = all(row.is_bold for row in block.rows)
+    return size > body * _LARGER or (is_bold and size > body * 0.97 and not _title(block).endswith((".", ",", ":")))
+
+
+def _weight(block: Block, body: float) -> float:
+    return max(round(block.rows[0].size), round(body * _LARGER))
+
+
+def _title(block: Block) -> str:
+    return " ".join(row.text for row in block.rows)
+
+
+def _folded(text: str) -> str:
+    return _NOT_TEXT.sub("", text).casefold()
