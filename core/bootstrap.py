@@ -114,7 +114,12 @@ def build_services(settings: Settings | None = None) -> Services:
     with ExitStack() as opened:
         database = opened.enter_context(Database(named.data))
         saved = SqliteSettingsStore(database)
-        settings = _effective(named, saved.load())
+        choices = {
+            "retriever": tuple(CONTENT_RETRIEVERS),
+            "query_transformer": tuple(QUERY_TRANSFORMERS),
+            "embedding_store": tuple(EMBEDDING_STORES),
+        }
+        settings = _effective(named, saved.load(), choices)
         store_kind = lookup(EMBEDDING_STORES, settings.embedding_store, kind="embedding store")
         files, mask, gate = LocalFileStore(named.data), FilterMask(), PriorityGate()
         documents = SqliteDocumentStore(database, files)
@@ -162,7 +167,7 @@ def build_services(settings: Settings | None = None) -> Services:
             search,
             chat,
             ModelService(owner.state, lambda: ModelState(model.name, model.state, model.message)),
-            PreferenceService(settings, saved),
+            PreferenceService(settings, saved, choices),
             _MaintenanceOfModel(partial(SqliteMaintenance, database, files), model),
             opened.pop_all(),
         )
@@ -219,9 +224,13 @@ def registries() -> dict[str, dict[str, str]]:
     return {kind: {name: describe(strategy) for name, strategy in names.items()} for kind, names in found.items()}
 
 
-def _effective(named: Settings, saved: Mapping[str, object]) -> Settings:
-    """What `named` says, and for the rest what was saved in the app."""
-    kept = {name: value for name, value in saved.items() if name not in OUTSIDE}
+def _effective(named: Settings, saved: Mapping[str, object], choices: Mapping[str, Sequence[str]]) -> Settings:
+    """What `named` says, and for the rest what was saved in the app, but for strategies that are gone by now."""
+    kept = {
+        name: value
+        for name, value in saved.items()
+        if name not in OUTSIDE and (name not in choices or value in choices[name])
+    }
     return Settings.load(kept, **{name: getattr(named, name) for name in named.model_fields_set})
 
 

@@ -3,6 +3,7 @@ environment wins over what is saved."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -11,8 +12,8 @@ from pydantic.fields import FieldInfo
 
 from core.errors import ConfigError
 from core.protocols import SettingsStore
+from core.registry import lookup
 from core.settings import Settings
-
 
 # Where things lie is said from outside: what is kept in a data folder can't say which folder that is.
 OUTSIDE = ("data", "models")
@@ -44,8 +45,12 @@ class Knob:
 
 
 class PreferenceService:
-    def __init__(self, settings: Settings, store: SettingsStore) -> None:
-        self._settings, self._store = settings, store
+    """choices: for settings that name a strategy, the names that there are."""
+
+    def __init__(
+        self, settings: Settings, store: SettingsStore, choices: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        self._settings, self._store, self._choices = settings, store, choices or {}
 
     def describe(self) -> list[Knob]:
         """Every knob, in the order of the settings file."""
@@ -60,6 +65,8 @@ class PreferenceService:
     def save(self, name: str, value: Any) -> None:
         """Keep a choice for the next start. raises ConfigError for an unknown name or a value out of range"""
         self._known(name)
+        if name in self._choices:
+            lookup(dict.fromkeys(self._choices[name]), value, kind=name.replace("_", " "))
         try:
             checked = getattr(Settings.model_validate({name: value}), name)
         except ValidationError as error:
@@ -81,7 +88,8 @@ class PreferenceService:
         limits = {type(item).__name__: item for item in field.metadata}
         value = getattr(self._settings, name)
         default = field.get_default(call_default_factory=True)
-        choices = tuple(choice for choice in get_args(field.annotation) if isinstance(choice, str))
+        literals = tuple(choice for choice in get_args(field.annotation) if isinstance(choice, str))
+        choices = tuple(self._choices.get(name, literals))
         kept = saved.get(name, default)
         return Knob(
             name=name,

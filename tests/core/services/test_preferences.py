@@ -67,3 +67,10 @@ def test_forms_know_type_choices_and_range(store):
     assert knob(service, "embedding_precision").choices == ("auto", "float32", "bfloat16")
     found = knob(service, "temperature")
     assert (found.type, found.minimum, found.maximum, found.environment_name) == (float, 0, 2, "FOOTNOTE_TEMPERATURE")
+
+
+def test_a_strategy_is_chosen_from_those_there_are(store):
+    service = PreferenceService(Settings(), store, {"retriever": ("hybrid", "keyword")})
+    assert knob(service, "retriever").choices == ("hybrid", "keyword")
+    with pytest.raises(ConfigError, match="unknown retriever 'nope'; choose one of 'hybrid', 'keyword'"):
+        service.save("retriever", "nope")
