@@ -77,7 +77,7 @@ def find_delimiter(text: str) -> str | None:
             continue
         width, count = Counter(widths).most_common(1)[0]
         # The header decides where there is little else: "sensor;value" holds no comma, "3,5" does.
-        score = count / len(widths) - (0.5 if widths[0] < width else 0.0)
+        score = count / len(widths) - (0.5 if widths[0] == 1 else 0.1 if widths[0] < width else 0.0)
         if width > 1 and score > best_score + 0.01:
             best, best_score = delimiter, score
     return best if best_score > 0.4 else None

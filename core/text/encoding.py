@@ -72,10 +72,10 @@ def _legacy(data: bytes, declared: str | None) -> Decoded:
     if (encoding := _known(declared)) and encoding != "utf-8" and _decodes(data, encoding):
         return Decoded(data.decode(encoding), encoding)
     sample = _sample(data)
-    encoding = guess_cjk(sample) or _utf16_without_mark(data)
+    encoding = guess_cjk(sample)
     if not encoding and _is_mostly_utf8(sample):
         encoding = "utf-8"
-    return _replacing(data, encoding or guess_alphabet(sample) or "cp1252")
+    return _replacing(data, encoding or _utf16_without_mark(data) or guess_alphabet(sample) or "cp1252")
 
 
 def _replacing(data: bytes, encoding: str) -> Decoded:
@@ -112,7 +112,8 @@ def _by_zero_bytes(data: bytes) -> str | None:
     """UTF-16 or UTF-32 without a mark, for text that holds ASCII: the zero bytes all stand on one side."""
     head = data[:4096]
     head = head[: len(head) // 4 * 4]
-    if len(head) < 4 or b"\0" not in head:
+    # One zero byte is a stray NUL; "ab\0cd" isn't UTF-16.
+    if head.count(0) < 2:
         return None
     zeros = [head[place::4].count(0) / (len(head) // 4) for place in range(4)]
     if min(zeros[1:]) > 0.9 and zeros[0] < 0.1:
@@ -152,8 +153,11 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 
 def _utf16_without_mark(data: bytes) -> str | None:
     """UTF-16 whose characters are nearly all Chinese, Japanese or Korean, so that it has few zero bytes."""
-    head = data[: 4096 // 2 * 2]
-    if len(data) % 2 or len(head) < 8:
+    head = data[:4096]
+    pairs = list(zip(head[::2], head[1::2], strict=False))
+    # Two ASCII letters make a Chinese character, too.
+    ascii_pairs = sum(0x20 <= a < 0x7F and 0x20 <= b < 0x7F for a, b in pairs)
+    if len(data) % 2 or len(pairs) < 8 or ascii_pairs > 0.5 * len(pairs):
         return None
     for encoding in ("utf-16-le", "utf-16-be"):
         text = head.decode(encoding, errors="replace")

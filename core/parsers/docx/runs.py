@@ -95,15 +95,18 @@ def _symbol(code: str) -> str:
 def _formula(element) -> str:
     """A formula on one line: x^2, a_i, (a)/(b), √(x)."""
     name = element.tag.removeprefix(M) if isinstance(element.tag, str) else ""
-    parts = {child.tag.removeprefix(M): _formula(child) for child in element if isinstance(child.tag, str)}
     if name == "t":
         return element.text or ""
     if name == "f":
-        return f"({parts.get('num', '')})/({parts.get('den', '')})"
+        return f"({_part(element, 'num')})/({_part(element, 'den')})"
     if name == "rad":
-        return f"√({parts.get('e', '')})"
+        return f"√({_part(element, 'e')})"
     if name in ("sSup", "sSub", "sSubSup"):
-        lower = f"_{parts['sub']}" if "sub" in parts else ""
-        upper = f"^{parts['sup']}" if "sup" in parts else ""
-        return parts.get("e", "") + lower + upper
+        lower, upper = _part(element, "sub"), _part(element, "sup")
+        return _part(element, "e") + (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
     return "".join(_formula(child) for child in element)
+
+
+def _part(element, name: str) -> str:
+    part = element.find(M + name)
+    return "" if part is None else _formula(part)

@@ -29,7 +29,7 @@ def flat_text(tag: Tag, hidden: list[str]) -> str:
             parts.append(str(node))
         elif kind == "open" and node.name == "img":
             parts.append(f" {node.get('alt') or ''} ")
-        elif is_block(node):
+        elif node.name == "br" or is_block(node):
             parts.append("\x1f" if kind == "close" and node.name in _SEPARATED else "\x1e")
     text = collapse("".join(parts)).strip(" \x1e\x1f")
     return _BOUNDARY.sub(lambda match: "; " if "\x1f" in match.group() else " ", text)

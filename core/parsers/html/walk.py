@@ -13,8 +13,8 @@ _DROPPED_NAMES = (
     "annotation annotation-xml"
 )
 _INLINE_NAMES = (
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark math meter nobr output q rb "
-    "ruby s samp small span strike strong sub sup time tspan tt u var wbr input"
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math meter nobr output q "
+    "rb ruby s samp small span strike strong sub sup time tspan tt u var wbr input"
 )
 DROPPED = frozenset(_DROPPED_NAMES.split())
 INLINE = frozenset(_INLINE_NAMES.split())
