@@ -1,4 +1,4 @@
-"""How good a ranking is, as trec_eval counts it. Every function takes ids, best first, and id -> relevance (above 0)."""
+"""How good a ranking is, as trec_eval counts it: ids, best first, against id -> relevance (above 0)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ def recall_at(k: int, ranking: Sequence[str], relevant: Mapping[str, float]) -> 
 
 
 def reciprocal_rank_at(k: int, ranking: Sequence[str], relevant: Mapping[str, float]) -> float:
-    """1 / rank of the first relevant id among the first k, else 0. `reciprocal_rank_at(10, ["x", "a"], {"a": 1})` is 0.5."""
+    """1 / rank of the first relevant id among the first k, else 0.
+
+    `reciprocal_rank_at(10, ["x", "a"], {"a": 1})` is 0.5.
+    """
     return next((1 / rank for rank, id in enumerate(ranking[:k], 1) if id in relevant), 0.0)
 
 

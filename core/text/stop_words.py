@@ -78,6 +78,11 @@ DUTCH = _words(
 )
 LANGUAGES = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH)
 
+# Stems that go on with a topic and name none.
+FOLLOW_UP_WORDS = _words(
+    "yes no ok okai sure pleas go continu more detail exampl elabor explain els again further next"
+)
+
 
 def stop_words_of(words: Sequence[str]) -> frozenset[str]:
     """The list that holds the most of these folded words; English where it's even or none does."""

@@ -1,0 +1,76 @@
+"""Fusion of meaning and words by their scores, each weighted by how far it can be trusted with this query.
+
+    fused = (readable * cosine + 1.5 * share) / 2.5
+
+`readable` is how much of the query the embedding model can read (`readability.py`): a model that can't read the
+language has no say. `share` is the keyword score as a part of the most this query could reach, words that stand nowhere
+counted in: where question and passages share no script, the words have no say. No number is taken from the other
+candidates, so that one outlier can't move the rest and scores of different queries can be compared.
+
+After Bruch, Gai and Ingber, An Analysis of Fusion Functions for Hybrid Retrieval, 2023: https://arxiv.org/abs/2210.11934
+(their theoretical min-max normalisation, which beats rank fusion where the scores have known ends).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.domain import Content, KeywordScore
+from core.protocols import TokenCountEstimator
+from core.rag.fusion.readability import readable_share
+
+KEYWORD_WEIGHT = 1.5
+# So that an unreadable query still has an order where no word is found.
+_LEAST_READABLE = 0.01
+
+
+class AdaptiveFusion:
+    """Scores combined, weighted by what the model can read of the query.
+
+    tokenizer  the embedding model's
+    """
+
+    def __init__(self, tokenizer: TokenCountEstimator, *, keyword_weight: float = KEYWORD_WEIGHT) -> None:
+        self._tokenizer = tokenizer
+        self._keyword_weight = keyword_weight
+
+    def fuse(
+        self,
+        query: str,
+        vector: Sequence[Content],
+        keyword: Sequence[Content],
+        *,
+        cosines: Mapping[str, float] | None = None,
+        keyword_scores: Mapping[str, KeywordScore] | None = None,
+    ) -> list[Content]:
+        """Both legs' contents as one ranking, best first, with "fused" added to their scores.
+
+        cosines, keyword_scores  by segment id, of contents that only the other leg found; where one is missing, it
+        counts as the last place of the leg that missed it, or as 0 where that leg's list ended by itself
+        """
+        readable = max(_LEAST_READABLE, readable_share(query, self._tokenizer))
+        contents: dict[str, Content] = {}
+        for content in (*vector, *keyword):
+            seen = contents.get(content.key)
+            contents[content.key] = content if seen is None else seen.joined_with(content)
+        # A vector search finds everything there is; what it left out can't be nearer than its last hit.
+        floor = min((content.scores["cosine"] for content in vector), default=0.0)
+        fused = []
+        for content in contents.values():
+            content = _completed(content, cosines or {}, keyword_scores or {})
+            cosine, share = content.scores.get("cosine", floor), content.scores.get("share", 0.0)
+            score = (readable * cosine + self._keyword_weight * share) / (1 + self._keyword_weight)
+            fused.append(content.with_scores({"fused": score}))
+        return sorted(fused, key=lambda content: -content.scores["fused"])
+
+
+def _completed(content: Content, cosines: Mapping[str, float], keyword_scores: Mapping[str, KeywordScore]) -> Content:
+    """The content with what the leg that didn't find it says of it. It gets no rank there: it was not found."""
+    if "cosine" not in content.scores and content.id in cosines:
+        cosine = cosines[content.id]
+        content = content.with_scores({"cosine": cosine, "score": (cosine + 1) / 2})
+    if "bm25" not in content.scores:
+        found = keyword_scores.get(content.id, KeywordScore())
+        scores = {"bm25": found.bm25, "share": found.share, "coverage": found.coverage}
+        content = content.joined_with(Content(content.segment, matched_terms=found.matched_terms, scores=scores))
+    return content
