@@ -105,7 +105,7 @@ def _source(source: Source, message: MessageRecord, refused: bool) -> dict[str, 
         "heading": visible(source.heading_path),
         "scores": scores(source),
         "words": ", ".join(source.matched_terms),
-        "runs": runs(source.text, source.matched_terms, best),
+        "runs": runs(source.text, tuple(source.matched_terms), best),
         "href": f"/download/{source.document_id}" if source.document_id is not None else "",
     }
 

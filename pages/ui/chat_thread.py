@@ -28,8 +28,10 @@ def draw_thread(chat: str, messages: Sequence[MessageRecord]) -> None:
     live = unfinished[0] if unfinished else answers[-1] if answers else len(messages)
     for message in messages[:live]:
         _draw_message(message, last=False)
-    run_every = FAST_S if unfinished else SLOW_S
-    st.fragment(_draw_live, run_every=run_every)(chat, live, _print(messages))
+    if unfinished:
+        st.fragment(_draw_growing, run_every=FAST_S)(_print(messages[live:]))
+    else:
+        st.fragment(_draw_resting, run_every=SLOW_S)(chat, live, _print(messages))
 
 
 def _print(messages: Sequence[MessageRecord]) -> list[tuple[int, bool]]:
@@ -37,16 +39,31 @@ def _print(messages: Sequence[MessageRecord]) -> list[tuple[int, bool]]:
     return [(message.id, message.state in MESSAGE_ENDED) for message in messages]
 
 
-def _draw_live(chat: str, live: int, shown: list[tuple[int, bool]]) -> None:
+def _draw_growing(shown: list[tuple[int, bool]]) -> None:
+    """Reads only the messages that it draws: a long chat doesn't slow its newest answer down."""
+    with boundary():
+        try:
+            messages = [get_services().chat.message(id) for id, _ in shown]
+        except NotFoundError:
+            messages = []
+        _draw_unless_changed(messages, 0, shown)
+
+
+def _draw_resting(chat: str, live: int, shown: list[tuple[int, bool]]) -> None:
+    """Nothing runs: looks now and then whether another tab has asked."""
     with boundary():
         try:
             messages = get_services().chat.messages(chat)
         except NotFoundError:
             messages = []
-        if _print(messages) != shown:
-            st.rerun()
-        for message in messages[live:]:
-            _draw_message(message, last=message is messages[-1])
+        _draw_unless_changed(messages, live, shown)
+
+
+def _draw_unless_changed(messages: Sequence[MessageRecord], live: int, shown: list[tuple[int, bool]]) -> None:
+    if _print(messages) != shown:
+        st.rerun()
+    for message in messages[live:]:
+        _draw_message(message, last=message is messages[-1])
 
 
 def _draw_message(message: MessageRecord, *, last: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from core.text.sentences import sentence_spans
 from core.text.terms import index_terms, query_terms
@@ -12,7 +13,9 @@ _WORD = re.compile(r"[\w'’-]+")
 Run = tuple[str, str]  # text, and its marks: "" | "m" a matched word | "b" the best sentence | "bm" both
 
 
-def runs(text: str, matched_terms: Sequence[str], best: tuple[int, int] | None = None) -> list[Run]:
+# An answer that is being written is drawn four times a second, always over the same passages.
+@lru_cache(maxsize=512)
+def runs(text: str, matched_terms: tuple[str, ...], best: tuple[int, int] | None = None) -> tuple[Run, ...]:
     """The whole of `text`, nothing added or lost: "".join(run for run, _ in runs(…)) == text."""
     marks = [""] * len(text)
     if best:
@@ -26,7 +29,7 @@ def runs(text: str, matched_terms: Sequence[str], best: tuple[int, int] | None =
         if position == len(text) or marks[position] != marks[start]:
             cut.append((text[start:position], marks[start]))
             start = position
-    return cut
+    return tuple(cut)
 
 
 def best_sentence(text: str, citing: Sequence[str]) -> tuple[int, int] | None:

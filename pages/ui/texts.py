@@ -94,7 +94,7 @@ ENGLISH = {
     "upload.sending": "Sending {name}, {share} %",
     "upload.more": "{count} more to send",
     "upload.lost": "“{name}” didn't arrive: the connection was lost. Add it again.",
-    "empty.ready": "{documents} are ready. Ask about them below.",
+    "empty.ready": "Ready to be asked: {documents}.",
     "hint.no_documents": "There are no documents yet: add some, or the answer can only be “not in your documents”.",
     "hint.indexing": "{count} files are still being indexed; ask already, what is ready is searched.",
     "hint.indexing_one": "1 file is still being indexed; ask already, what is ready is searched.",

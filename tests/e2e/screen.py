@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import Locator, Page, expect
 
 File = tuple[str, bytes]  # name, content
@@ -22,7 +24,8 @@ def add(page: Page, *files: File) -> None:
 def add_and_wait(page: Page, *files: File) -> None:
     add(page, *files)
     for name, _ in files:
-        expect(page.locator(".fn-job", has_text=name).filter(has_text="Searchable")).to_be_visible(timeout=30_000)
+        ended = page.locator(".fn-job", has_text=name).filter(has_text=re.compile("Searchable|Already indexed"))
+        expect(ended.first).to_be_visible(timeout=30_000)
 
 
 def ask(page: Page, text: str) -> None:
