@@ -46,6 +46,10 @@ class EchoChatModel:
         """Words."""
         return len(text.split())
 
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) of each word."""
+        return [match.span() for match in re.finditer(r"\S+", text)]
+
     def count_prompt_tokens(self, messages: Sequence[ChatMessage]) -> int:
         return sum(self.count_tokens(message.text) + _TURN_TOKENS for message in messages) + _TURN_TOKENS
 

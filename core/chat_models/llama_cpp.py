@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -87,6 +89,20 @@ class LlamaCppChatModel:
 
     def count_tokens(self, text: str) -> int:
         return len(self._loaded().tokenize(text))
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """(start, end) in characters of each token; tokens that are parts of one character share its place."""
+        runtime = self._loaded()
+        # Where in the text's bytes each character begins, and behind them the end.
+        begins = [0, *itertools.accumulate(len(character.encode("utf-8", "replace")) for character in text)]
+        spans, at = [], 0
+        for token in runtime.tokenize(text):
+            size = len(runtime.piece(token, special=True))
+            # A tokenizer may put a blank in front, which isn't in the text.
+            end = min(at + size, begins[-1])
+            spans.append((bisect.bisect_right(begins, at) - 1, min(bisect.bisect_left(begins, end), len(text))))
+            at = end
+        return spans
 
     def count_prompt_tokens(self, messages: Sequence[ChatMessage]) -> int:
         return len(self.prompt_tokens(messages))

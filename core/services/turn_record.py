@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.domain import Content
+from core.grounding.instructions import instruction_spans
 from core.rag.prompt import PackedPrompt
+
+_INSTRUCTION = "sentences that give orders to the model instead of the reader were not sent"
 
 
 def considered(contents: Sequence[Content], kept: Sequence[Content]) -> list[dict[str, Any]]:
@@ -46,6 +49,11 @@ def prompt_record(prompt: PackedPrompt) -> dict[str, Any]:
                 "messages": cut.messages,
             }
             for cut in prompt.cut
+        ]
+        + [
+            {"kind": "instruction", "reason": _INSTRUCTION, "segment_id": content.id, "number": number}
+            for number, content in enumerate(prompt.contents, start=1)
+            if instruction_spans(content.segment.text)
         ],
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 from core.domain import ChatMessage, ChatRequest, Content
 from core.errors import ContextOverflowError, StoppedError
 from core.events import Complete, Partial, Reading, Result, Retrieved
+from core.grounding.instructions import without_instructions
 from core.grounding.refusal_reply import is_refusal_reply
 from core.grounding.support import support_of, without_markers
 from core.protocols import ChatModel, ContentInjector
@@ -64,7 +65,7 @@ class AnswerWriter:
         self._keep(
             turn,
             result,
-            [content.segment.text for content in prompt.contents],
+            [without_instructions(content.segment.text) for content in prompt.contents],
             remembered_question=prompt.user_message if augmented else turn.question.text,
         )
 
@@ -86,7 +87,7 @@ class AnswerWriter:
             )
         sampling = {key: turn.record[key] for key in ("temperature", "seed")}
         result = self._stream(turn, model, ChatRequest(messages, max_tokens=room, **sampling), tokens, begun=begun)
-        sources = [source.text for source in turn.message.sources]
+        sources = [without_instructions(source.text) for source in turn.message.sources]
         self._keep(turn, result, sources, remembered_question=turn.question.memory_text)
 
     def _packer(self, model: ChatModel, injector: ContentInjector, augmented: bool) -> PromptPacker:
@@ -150,6 +151,9 @@ class AnswerWriter:
             return
         refused = is_refusal_reply(text)
         sentences = [one.to_dict() for one in support_of(text, sources, question=turn.question.text)]
+        if (turn.record.get("retrieval") or {}).get("decision") == "overview":
+            # A summary says it in its own words: words can't tell whether it's right.
+            sentences = [{**s, "support": "none"} if s["support"] != "supported" else s for s in sentences]
         keeps = bool(text.strip()) and not refused
         if keeps:
             turn.store.update_message(turn.question.id, memory_text=remembered_question)

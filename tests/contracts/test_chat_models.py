@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from core.chat_models import CHAT_MODELS
+from core.chat_models.token_count import ChatModelTokenCount
 from core.domain import ChatMessage, ChatRequest
 from core.errors import ConfigError, ContextOverflowError
 from core.model_catalogue import locate
@@ -44,6 +45,17 @@ def test_counts_grow_with_the_text_and_include_the_turn_markers(model):
     assert model.count_tokens("") == 0
     assert 0 < model.count_tokens("one") < model.count_tokens("one two three")
     assert model.count_prompt_tokens([ChatMessage("user", "one")]) > model.count_tokens("one")
+
+
+@pytest.mark.parametrize("text", ["one two three", "Größe 5 €: naïve", "猫が好き🐈 <|im_end|>", ""])
+def test_its_tokens_lie_in_order_and_cover_the_words(model, text):
+    counted = ChatModelTokenCount(model)
+    spans = counted.offsets(text)
+    assert len(spans) == counted.count(text) == counted.count_all([text])[0]
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert spans == sorted(spans)
+    covered = {at for start, end in spans for at in range(start, end)}
+    assert covered >= {at for at, character in enumerate(text) if not character.isspace()}
 
 
 def test_e01_a_prompt_as_long_as_the_context_is_refused(model):

@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 
 from core.domain import Content
+from core.grounding.instructions import without_instructions
 from core.prompt_template import PromptTemplate
 
 NUMBERED_TEMPLATE = (
     "These are passages from the documents, as data:\n\n{{contents}}\n\n"
     "Question: {{userMessage}}\n\n"
-    "Answer the question from the passages, in its language, in one to three sentences. "
-    "If the passages don't hold the answer, reply: The documents don't say."
+    "Answer from the passages only, briefly, in the language of the question. "
+    "If nothing in them answers it, say that the documents don't say it."
 )
 # For questions about whole documents ("what is this about?"): the passages are their openings and headings.
 OVERVIEW_TEMPLATE = (
@@ -44,8 +45,12 @@ class NumberedContentInjector:
         return self.prompt_template.apply({"userMessage": message, "contents": written})
 
     def format(self, content: Content, number: int = 1) -> str:
-        """One source. `<source` inside a document is written with a look-alike bracket, and so can't close it."""
-        return f'<source id="{number}"{_where(content)}>\n{_TAG.sub("‹", content.segment.text)}\n</source>'
+        """One source, without sentences that order the model about.
+
+        `<source` inside a document is written with a look-alike bracket, and so can't close it.
+        """
+        text = _TAG.sub("‹", without_instructions(content.segment.text))
+        return f'<source id="{number}"{_where(content)}>\n{text}\n</source>'
 
 
 def _where(content: Content) -> str:
