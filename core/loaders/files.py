@@ -47,7 +47,7 @@ def glob_to_regex(glob: str) -> str:
             out.append("[^/]")
             at += 1
         elif glob[at] == "[" and (end := glob.find("]", at + 2)) > 0:
-            inside = glob[at + 1 : end].replace("\\", "\\\\")
+            inside = glob[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
             out.append(f"(?!/)[{'^' + inside[1:] if inside[0] == '!' else inside}]")
             at = end + 1
         else:

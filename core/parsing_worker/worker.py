@@ -104,11 +104,23 @@ class ParsingWorker:
             worker = self._worker = None
         if worker is None:
             worker = self._worker = WorkerProcess()
-            deadline = time.monotonic() + _START_TIMEOUT_S
-            if self._next(worker, deadline, stopped, name, lambda: None) is None:
-                raise self._crashed(name)
+            self._start(worker, stopped, name)
             worker.base_rss = worker.rss()
         return worker
+
+    def _start(self, worker: WorkerProcess, stopped: Callable[[], bool], name: str) -> None:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            _refuse_if(stopped, name)
+            try:
+                if worker.answers.get(timeout=_POLL_S) is not None:
+                    return
+            except queue.Empty:
+                continue
+            break
+        logger.warning("the parsing worker didn't start:\n%s", "\n".join(worker.tail))
+        self._discard()
+        raise DocumentError("the process that reads files didn't start; the log says why", file_name=name)
 
     def _is_worn(self, worker: WorkerProcess) -> bool:
         return worker.handled >= self._recycle_after or worker.rss() > worker.base_rss + _GROWN_BYTES

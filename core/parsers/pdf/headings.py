@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from core.parsers.pdf.layout import Block
+from core.parsers.pdf.rows import Block
 
 _LARGER = 1.12
 _MAX_CHARS = 150
@@ -20,6 +20,7 @@ Outline = Sequence[tuple[int, str, int]]  # level, title, page from 1
 
 
 def find_headings(pages: Sequence[list[Block]], outline: Outline) -> Headings:
+    """May split a block of `pages` where a heading of the outline is a row inside it."""
     found = _from_outline(pages, outline)
     return found if found else _from_type(pages)
 
@@ -31,15 +32,31 @@ def _from_outline(pages: Sequence[list[Block]], outline: Outline) -> Headings:
         wanted = _folded(title)
         if not wanted or not 1 <= page <= len(pages):
             continue
-        for block in pages[page - 1]:
-            text = _folded(_title(block))
-            # "1 Introduction" on the page is "Introduction" in the outline, or the other way round.
-            contains = text.endswith(wanted) or wanted.endswith(text)
-            same = contains and abs(len(text) - len(wanted)) < 8
-            if text and same and id(block) not in headings:
-                headings[id(block)] = (level, title)
-                break
+        blocks = pages[page - 1]
+        block = next((item for item in blocks if id(item) not in headings and _matches(_title(item), wanted)), None)
+        block = block or _split_off(blocks, wanted)
+        if block is not None:
+            headings[id(block)] = (level, title)
     return headings
+
+
+def _matches(text: str, wanted: str) -> bool:
+    """ "1 Introduction" on the page is "Introduction" in the outline, or the other way round."""
+    text = _folded(text)
+    contains = text.endswith(wanted) or wanted.endswith(text)
+    return bool(text) and contains and abs(len(text) - len(wanted)) < 8
+
+
+def _split_off(blocks: list[Block], wanted: str) -> Block | None:
+    """Make the row that is the heading a block of its own."""
+    for place, block in enumerate(blocks):
+        for at, row in enumerate(block.rows):
+            if len(block.rows) > 1 and _folded(row.text) and _matches(row.text, wanted):
+                heading = Block([row], block.flow)
+                parts = [Block(block.rows[:at], block.flow), heading, Block(block.rows[at + 1 :], block.flow)]
+                blocks[place : place + 1] = [part for part in parts if part.rows]
+                return heading
+    return None
 
 
 def _from_type(pages: Sequence[list[Block]]) -> Headings:
@@ -53,9 +70,8 @@ def _from_type(pages: Sequence[list[Block]]) -> Headings:
         return {}
     body = sizes.most_common(1)[0][0]
     candidates = [block for blocks in pages for block in blocks if _is_short(block) and _stands_out(block, body)]
-    total = sum(map(len, pages))
     # Where everything stands out, nothing does: forms, slides, posters.
-    if not candidates or len(candidates) > max(_MAX_SHARE * total, 2) or total < 3:
+    if sum(len(_title(block)) for block in candidates) > _MAX_SHARE * sum(sizes.values()):
         return {}
     ranks = sorted({_weight(block, body) for block in candidates}, reverse=True)
     return {id(block): (min(ranks.index(_weight(block, body)), _LEVELS - 1) + 1, _title(block)) for block in candidates}

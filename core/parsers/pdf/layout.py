@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from core.parsers.pdf.gutter import split_at_gutter
 from core.parsers.pdf.hidden import HiddenText
+from core.parsers.pdf.rows import Block, Row
 from core.text.cjk import WIDE
 
 if TYPE_CHECKING:
     import pymupdf
 
 _BOLD = 16
+_MAX_LINE_STEP = 2.1  # font sizes; double spacing is 2
 # Bullets of symbol fonts come out as U+FFFD or private-use characters.
 _BULLET_WITHOUT_NAME = re.compile("^[\ufffd\ue000-\uf8ff] +(?=\\w)")
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -22,50 +24,12 @@ _SPACE_BETWEEN_WIDE = re.compile(rf"(?<=[{WIDE}]) +(?=[{WIDE}])")
 _WIDE_PAIR = re.compile(rf"(?<=[{WIDE}])(?=[{WIDE}])")
 
 
-@dataclass
-class Row:
-    """What stands on one line of the page; lengths in points, y grows downwards."""
-
-    text: str
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    size: float
-    is_bold: bool = False
-    cells: int = 1
-
-
-@dataclass
-class Block:
-    """`flow`: "across" the page as usual, "down" as in vertical Japanese, "aside" for text turned on its side."""
-
-    rows: list[Row]
-    flow: Literal["across", "down", "aside"] = "across"
-
-    @property
-    def x0(self) -> float:
-        return min(row.x0 for row in self.rows)
-
-    @property
-    def x1(self) -> float:
-        return max(row.x1 for row in self.rows)
-
-    @property
-    def y0(self) -> float:
-        return min(row.y0 for row in self.rows)
-
-    @property
-    def y1(self) -> float:
-        return max(row.y1 for row in self.rows)
-
-
 def read_blocks(page: pymupdf.Page, hidden: HiddenText) -> list[Block]:
     """The page's blocks, text that nobody can see left out. Text that runs down or aside is one row a block."""
     import pymupdf
 
     flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
-    blocks = []
+    across, others = [], []
     for raw in page.get_text("dict", flags=flags)["blocks"]:
         flows: dict[str, list[Row]] = {}
         for line in raw.get("lines", ()):
@@ -74,10 +38,10 @@ def read_blocks(page: pymupdf.Page, hidden: HiddenText) -> list[Block]:
                 flows.setdefault(flow, []).append(piece)
         for flow, pieces in flows.items():
             if flow == "across":
-                blocks += _split(_rows(pieces))
+                across.append(pieces)
             else:
-                blocks.append(Block([_joined(pieces, "".join(piece.text for piece in pieces))], flow))
-    return blocks
+                others.append(Block([_joined(pieces, "".join(piece.text for piece in pieces))], flow))
+    return [block for pieces in split_at_gutter(across) for block in _split(_rows(pieces))] + others
 
 
 def _piece(line: dict, page: pymupdf.Page, hidden: HiddenText) -> Row | None:
@@ -160,7 +124,9 @@ def merged(blocks: list[Block]) -> list[Block]:
     Wide line spacing makes PyMuPDF take each line for a block.
     """
     rows = [row for block in blocks for row in block.rows]
-    steps = Counter(round(b.y0 - a.y0) for a, b in pairwise(rows) if _same_type(a, b) and 0 < b.y0 - a.y0 < 3 * b.size)
+    steps = Counter(
+        round(b.y0 - a.y0) for a, b in pairwise(rows) if _same_type(a, b) and 0 < b.y0 - a.y0 < _MAX_LINE_STEP * b.size
+    )
     step = steps.most_common(1)[0][0] if steps else 0
     out: list[Block] = []
     for block in blocks:

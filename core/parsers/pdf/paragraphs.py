@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Set
 from itertools import pairwise
 
-from core.parsers.pdf.layout import Block, Row
+from core.parsers.pdf.rows import Block, Row
 from core.text.cjk import WIDE
 
 _HYPHENS = "\u2010\u00ad-"
@@ -66,7 +66,7 @@ def joined(text: str, following: str, compounds: Set[str]) -> str:
 def _is_wrapped(before: Row, row: Row, block: Block) -> bool:
     if _BULLET.match(row.text) or _LEADERS.search(before.text) or before.cells > 1 or row.cells > 1:
         return False
-    if _WORD_CUT.search(before.text) and row.text[:1].islower():
+    if _WORD_CUT.search(before.text) and row.text[:1].isalpha():
         return True
     # The next row's first word would not have fitted any more: about six characters of room, three in CJK.
     room = 3 * before.size if _ENDS_WIDE.search(before.text) else 5 * before.size

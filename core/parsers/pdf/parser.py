@@ -15,12 +15,13 @@ from core.errors import DocumentError
 from core.parsers.outcome import finished
 from core.parsers.pdf.headings import Headings, find_headings
 from core.parsers.pdf.hidden import HiddenText
-from core.parsers.pdf.layout import Block, is_right_to_left, merged, read_blocks
+from core.parsers.pdf.layout import is_right_to_left, merged, read_blocks
 from core.parsers.pdf.opening import mupdf_errors, opened
 from core.parsers.pdf.paragraphs import compounds_in, continues, joined, paragraph_text
 from core.parsers.pdf.quality import is_unreadable
 from core.parsers.pdf.reading_order import in_reading_order
 from core.parsers.pdf.repeats import without_repeats
+from core.parsers.pdf.rows import Block
 from core.text.builder import TextBuilder
 from core.text.file_names import display_name
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from core.parsers.pdf.layout import Block
+from core.parsers.pdf.rows import Block
 
 _GUTTER_POINTS = 6.0
 _COLUMN_CHARS = 18  # rows of prose are longer on average, cells of a table shorter

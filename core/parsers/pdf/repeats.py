@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from core.parsers.pdf.layout import Block, Row
+from core.parsers.pdf.rows import Block, Row
 
 _EDGE_ROWS = 3
 _MIN_PAGES = 3
