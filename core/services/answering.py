@@ -67,12 +67,19 @@ class AnswerEngine:
     def answer(self, message_id: int, on_event: Callable[[Event], None]) -> MessageRecord:
         """See one question through, here or wherever it was claimed, and give its ended answer."""
         while (message := self._store.message(message_id)).state not in MESSAGE_ENDED:
-            claimed = self._store.claim_answer(self._owner, lease_s=LEASE_S, message_id=message_id)
+            claimed = self._claimed_for(message)
             if claimed is None:
                 time.sleep(_LOOK_S)
             else:
-                self._run(claimed, on_event)
+                self._run(claimed, on_event if claimed.id == message_id else _nobody)
         return message
+
+    def _claimed_for(self, message: MessageRecord) -> MessageRecord | None:
+        """The answer itself, or one that waits before it in its conversation: a closed app may have left it."""
+        waiting = [m.id for m in self._store.messages(message.conversation_id) if m.state == "waiting"]
+        if not waiting:
+            return None
+        return self._store.claim_answer(self._owner, lease_s=LEASE_S, message_id=waiting[0])
 
     # ── the thread ───────────────────────────────────────────────────────────
 
@@ -90,14 +97,14 @@ class AnswerEngine:
                 self._closing.wait(_AFTER_ERROR_S)
             self._wake.wait(_IDLE_S)
 
-    def _run(self, message: MessageRecord, on_event: Callable[[Event], None] = lambda event: None) -> None:
+    def _run(self, message: MessageRecord, on_event: Callable[[Event], None] | None = None) -> None:
         stop, ended = threading.Event(), threading.Event()
         self._stops[message.id] = stop
         watcher = threading.Thread(target=self._watch, args=(message.id, stop, ended), name="answer-watch", daemon=True)
         watcher.start()
         try:
             with self._one_at_a_time:
-                self._runner.run(message, stop, is_closing=self._closing.is_set, on_event=on_event)
+                self._runner.run(message, stop, is_closing=self._closing.is_set, on_event=on_event or _nobody)
         finally:
             ended.set()
             del self._stops[message.id]
@@ -121,3 +128,7 @@ class AnswerEngine:
                 stop.set()
             except FootnoteError as error:
                 logger.warning("watching answer %d: %s", message_id, error)
+
+
+def _nobody(event: Event) -> None:
+    """Nobody listens: whoever looks reads the store."""

@@ -385,6 +385,14 @@ def test_answer_now_goes_the_same_way_with_and_without_the_engine(tmp_path):
         assert len(rig.service.messages(answer.conversation_id)) == 4
 
 
+def test_answer_now_first_answers_what_a_closed_app_left_waiting_in_that_conversation(tmp_path):
+    with Rig(tmp_path) as rig:
+        conversation, left = rig.ask(QUESTION)
+        answer = rig.service.answer_now("When is breakfast served?", conversation_id=conversation)
+        assert answer.text == "Breakfast is served from 7 to 10."
+        assert rig.service.message(left.id).text == ANSWER
+
+
 def test_answer_now_tells_of_a_failure(tmp_path):
     def missing():
         raise ModelError("no model here")
