@@ -201,11 +201,13 @@ class KeywordScore:
 
     `share`: bm25 as a part of the most that this query could reach, 0 to 1, comparable between queries.
     `coverage`: part of the query's terms that the segment holds, rare ones counting more, 0 to 1.
+    `phrase`: part of the query's neighbouring terms that the segment holds side by side, 0 to 1.
     """
 
     bm25: float = 0.0
     share: float = 0.0
     coverage: float = 0.0
+    phrase: float = 0.0
     matched_terms: tuple[str, ...] = ()
 
 
@@ -220,6 +222,7 @@ class KeywordMatch:
     document_id: int | None = None
     share: float = 0.0
     coverage: float = 0.0
+    phrase: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, select
 from core.domain import KeywordMatch, KeywordScore
 from core.errors import ConfigError
 from core.filters import Filter
+from core.text.phrases import phrase_share
 from core.text.postings import Postings, Scores
 from core.text.terms import QueryTerm, locate_query_terms
 from storage.batches import batched
@@ -62,7 +63,8 @@ class SqliteKeywordIndex:
             allowed = self._mask.allowed(connection, filter)
             rows = _best(scores.bm25, limit, None if allowed is None else np.isin(ids, allowed))
             found = load_segments(connection, ids[rows].tolist(), filter)
-        details = _details(postings, scores, terms, rows, query)
+            phrases = self._phrases(connection, scores, terms, ids[rows])
+        details = _details(postings, scores, terms, rows, phrases, query)
         return [
             KeywordMatch(
                 detail.bm25,
@@ -72,6 +74,7 @@ class SqliteKeywordIndex:
                 hit.document_id,
                 detail.share,
                 detail.coverage,
+                detail.phrase,
             )
             for row, detail in zip(rows, details, strict=True)
             # None: removed between the scoring and this read
@@ -86,9 +89,10 @@ class SqliteKeywordIndex:
             for piece in batched(ids):
                 named = select(segments.c.id, segments.c.uid).where(segments.c.uid.in_(piece))
                 row_ids |= {row.id: row.uid for row in connection.execute(named)}
-        scores = _score(postings, terms)
-        rows = np.flatnonzero(np.isin(postings.ids, list(row_ids)) & postings.is_alive)
-        details = _details(postings, scores, terms, rows, query)
+            scores = _score(postings, terms)
+            rows = np.flatnonzero(np.isin(postings.ids, list(row_ids)) & postings.is_alive)
+            phrases = self._phrases(connection, scores, terms, postings.ids[rows])
+        details = _details(postings, scores, terms, rows, phrases, query)
         return {row_ids[int(postings.ids[row])]: detail for row, detail in zip(rows, details, strict=True)}
 
     def _caught_up(self) -> Postings:
@@ -109,6 +113,14 @@ class SqliteKeywordIndex:
         postings = Postings.of(self._terms(connection))
         logger.info("read the terms of %d segments in %.2f s", postings.size, time.perf_counter() - started)
         return postings
+
+    def _phrases(
+        self, connection: Connection, scores: Scores, terms: Sequence[QueryTerm], ids: np.ndarray
+    ) -> list[float]:
+        """How much of the query's word order each segment has, by id in the order given."""
+        asked = [found.term for found in terms if not found.is_joined]
+        of_segments = dict(self._terms(connection, ids.tolist()))
+        return [phrase_share(asked, scores.rarity, of_segments.get(id, ())) for id in ids.tolist()]
 
     def _terms(self, connection: Connection, ids: Sequence[int] | None = None) -> Iterable[tuple[int, list[str]]]:
         searched = (
@@ -139,7 +151,12 @@ def _best(scores: np.ndarray, limit: int, allowed: np.ndarray | None) -> np.ndar
 
 
 def _details(
-    postings: Postings, scores: Scores, terms: Sequence[QueryTerm], rows: np.ndarray, query: str
+    postings: Postings,
+    scores: Scores,
+    terms: Sequence[QueryTerm],
+    rows: np.ndarray,
+    phrases: Sequence[float],
+    query: str,
 ) -> list[KeywordScore]:
     """Per row its numbers and the words of the query it holds, as they were typed, in the order of the query."""
     spans: list[list[tuple[int, int]]] = [[] for _ in rows]
@@ -152,6 +169,7 @@ def _details(
             float(scores.bm25[row]),
             float(scores.bm25[row] / scores.most) if scores.most else 0.0,
             float(scores.coverage[row]),
+            phrases[number],
             tuple(dict.fromkeys(query[start:end] for start, end in _united(spans[number]))),
         )
         for number, row in enumerate(rows)

@@ -61,11 +61,13 @@ class Scores:
     bm25      0 where it holds none of the terms
     coverage  share of the terms held, weighted by their rarity, 0 to 1
     most      the bm25 that a segment full of every term would come close to
+    rarity    of each term that counted: its inverse document frequency
     """
 
     bm25: np.ndarray
     coverage: np.ndarray
     most: float
+    rarity: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ class Postings:
         average = lengths[self.is_alive].mean() if self.size else 1.0
         norms = K1 * (1 - B + B * lengths / max(average, 1.0))
         bm25, covered = np.zeros(len(lengths)), np.zeros(len(lengths))
-        most = missed = 0.0
+        most = 0.0
+        rarities: dict[str, float] = {}
         for term, times in Counter(terms).items():
             rows, counts = self._occurrences(term)
             if not len(rows) and term in optional:
@@ -132,8 +135,8 @@ class Postings:
             bm25[rows] += times * rarity * counts * (K1 + 1) / (counts + norms[rows])
             covered[rows] += rarity
             most += times * rarity * (K1 + 1)
-            missed += rarity
-        return Scores(bm25, covered / missed if missed else covered, float(most))
+            rarities[term] = float(rarity)
+        return Scores(bm25, covered / (sum(rarities.values()) or 1.0), float(most), rarities)
 
     def _occurrences(self, term: str) -> tuple[np.ndarray, np.ndarray]:
         number = self.vocabulary.get(term)

@@ -132,6 +132,14 @@ def test_scores_of_named_segments_are_those_of_the_search(database):
     assert (scores[other.id].bm25, scores[other.id].matched_terms) == (0, ())
 
 
+def test_words_side_by_side_are_told_from_words_anywhere(database):
+    save(database, "the red pump\npump, and something red\n")
+    index = SqliteKeywordIndex(database)
+    by_text = {match.segment.text.strip(): match for match in index.search("red pump", limit=5)}
+    assert [by_text[text].phrase for text in ("the red pump", "pump, and something red")] == [1, 0]
+    assert index.scores_of("red pump", [by_text["the red pump"].id])[by_text["the red pump"].id].phrase == 1
+
+
 def test_a_limit_below_one_is_refused(database):
     with pytest.raises(ConfigError, match="limit=0 must be at least 1"):
         SqliteKeywordIndex(database).search("pump", limit=0)

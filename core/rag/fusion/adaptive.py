@@ -1,10 +1,11 @@
 """Fusion of meaning and words by their scores, each weighted by how far it can be trusted with this query.
 
-    fused = (readable * cosine + 1.5 * share) / 2.5
+    fused = (readable * cosine + 1.5 * share + 0.3 * phrase) / 2.8
 
 `readable` is how much of the query the embedding model can read (`readability.py`): a model that can't read the
 language has no say. `share` is the keyword score as a part of the most this query could reach, words that stand nowhere
-counted in: where question and passages share no script, the words have no say. No number is taken from the other
+counted in: where question and passages share no script, the words have no say. `phrase` is the part of the query's
+neighbouring words that stand side by side. No number is taken from the other
 candidates, so that one outlier can't move the rest and scores of different queries can be compared.
 
 After Bruch, Gai and Ingber, An Analysis of Fusion Functions for Hybrid Retrieval, 2023: https://arxiv.org/abs/2210.11934
@@ -20,6 +21,7 @@ from core.protocols import TokenCountEstimator
 from core.rag.fusion.readability import readable_share
 
 KEYWORD_WEIGHT = 1.5
+PHRASE_WEIGHT = 0.3
 # So that an unreadable query still has an order where no word is found.
 _LEAST_READABLE = 0.01
 
@@ -30,9 +32,16 @@ class AdaptiveFusion:
     tokenizer  the embedding model's
     """
 
-    def __init__(self, tokenizer: TokenCountEstimator, *, keyword_weight: float = KEYWORD_WEIGHT) -> None:
+    def __init__(
+        self,
+        tokenizer: TokenCountEstimator,
+        *,
+        keyword_weight: float = KEYWORD_WEIGHT,
+        phrase_weight: float = PHRASE_WEIGHT,
+    ) -> None:
         self._tokenizer = tokenizer
         self._keyword_weight = keyword_weight
+        self._phrase_weight = phrase_weight
 
     def fuse(
         self,
@@ -58,8 +67,10 @@ class AdaptiveFusion:
         fused = []
         for content in contents.values():
             content = _completed(content, cosines or {}, keyword_scores or {})
-            cosine, share = content.scores.get("cosine", floor), content.scores.get("share", 0.0)
-            score = (readable * cosine + self._keyword_weight * share) / (1 + self._keyword_weight)
+            scores = content.scores
+            score = readable * scores.get("cosine", floor)
+            score += self._keyword_weight * scores.get("share", 0.0) + self._phrase_weight * scores.get("phrase", 0.0)
+            score /= 1 + self._keyword_weight + self._phrase_weight
             fused.append(content.with_scores({"fused": score}))
         return sorted(fused, key=lambda content: -content.scores["fused"])
 
@@ -71,6 +82,6 @@ def _completed(content: Content, cosines: Mapping[str, float], keyword_scores: M
         content = content.with_scores({"cosine": cosine, "score": (cosine + 1) / 2})
     if "bm25" not in content.scores:
         found = keyword_scores.get(content.id, KeywordScore())
-        scores = {"bm25": found.bm25, "share": found.share, "coverage": found.coverage}
+        scores = {"bm25": found.bm25, "share": found.share, "coverage": found.coverage, "phrase": found.phrase}
         content = content.joined_with(Content(content.segment, matched_terms=found.matched_terms, scores=scores))
     return content

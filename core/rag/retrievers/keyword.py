@@ -33,7 +33,7 @@ class KeywordContentRetriever:
                 match.segment,
                 match.id,
                 match.document_id,
-                {"bm25": match.bm25, "share": match.share, "coverage": match.coverage},
+                {"bm25": match.bm25, "share": match.share, "coverage": match.coverage, "phrase": match.phrase},
                 {self.name: rank},
                 match.matched_terms,
             )

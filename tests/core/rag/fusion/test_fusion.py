@@ -73,12 +73,12 @@ def test_score_sum_refuses_what_cant_be_compared():
 
 def test_adaptive_by_hand():
     vector = [content("a", {"cosine": 0.8}, {"vector": 1}), content("b", {"cosine": 0.2}, {"vector": 2})]
-    keyword = [content("b", {"bm25": 3.0, "share": 0.6, "coverage": 1.0}, {"keyword": 1}, ("pump",))]
+    keyword = [content("b", {"bm25": 3.0, "share": 0.6, "coverage": 1.0, "phrase": 0.5}, {"keyword": 1}, ("pump",))]
     first, second = AdaptiveFusion(Words()).fuse("where is the pump", vector, keyword)
-    assert (first.id, first.scores["fused"]) == ("b", pytest.approx((0.2 + 1.5 * 0.6) / 2.5))
+    assert (first.id, first.scores["fused"]) == ("b", pytest.approx((0.2 + 1.5 * 0.6 + 0.3 * 0.5) / 2.8))
     assert (first.scores["cosine"], first.scores["bm25"], first.matched_terms) == (0.2, 3.0, ("pump",))
     assert first.ranks == {"vector": 2, "keyword": 1}
-    assert (second.id, second.scores["fused"]) == ("a", pytest.approx(0.8 / 2.5))
+    assert (second.id, second.scores["fused"]) == ("a", pytest.approx(0.8 / 2.8))
 
 
 def test_a_model_that_cant_read_the_question_has_no_say():
@@ -96,7 +96,7 @@ def test_words_that_stand_nowhere_leave_the_order_to_the_model():
 def test_what_the_other_leg_missed_is_filled_in_without_a_rank():
     vector = [content("a", {"cosine": 0.5}, {"vector": 1})]
     keyword = [content("b", {"bm25": 2.0, "share": 0.2, "coverage": 0.4}, {"keyword": 1})]
-    scores = {"a": KeywordScore(1.0, 0.1, 0.3, ("pump",))}
+    scores = {"a": KeywordScore(1.0, 0.1, 0.3, matched_terms=("pump",))}
     fused = AdaptiveFusion(Words()).fuse("red pump", vector, keyword, cosines={"b": 0.4}, keyword_scores=scores)
     by_id = {c.id: c for c in fused}
     assert by_id["a"].scores["share"] == 0.1
@@ -110,4 +110,4 @@ def test_without_its_cosine_a_keyword_hit_counts_as_the_last_vector_hit():
     (hit,) = [
         c for c in AdaptiveFusion(Words()).fuse("red pump", vector, [content("b", {"share": 0.2})]) if c.id == "b"
     ]
-    assert hit.scores["fused"] == pytest.approx((0.3 + 1.5 * 0.2) / 2.5)
+    assert hit.scores["fused"] == pytest.approx((0.3 + 1.5 * 0.2) / 2.8)

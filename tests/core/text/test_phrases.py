@@ -1,0 +1,23 @@
+import pytest
+
+from core.text.phrases import phrase_share
+
+RARITY = {"red": 2.0, "pump": 1.0, "cellar": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("segment", "share"),
+    [
+        ("the red pump in cellar", 1.0),  # one word between still counts
+        ("red pump then a long way to the cellar", 1.5 / 3.5),
+        ("cellar pump red", 0.0),
+        ("red and blue pump", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_pairs_in_order_and_near_weigh_by_their_rarity(segment, share):
+    assert phrase_share(["red", "pump", "cellar"], RARITY, segment.split()) == pytest.approx(share)
+
+
+def test_one_word_is_no_phrase():
+    assert phrase_share(["red"], RARITY, ["red"]) == phrase_share(["red", "red"], RARITY, ["red", "red"]) == 0
