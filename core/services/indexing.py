@@ -24,7 +24,7 @@ from core.services.running_jobs import RunningJob, RunningJobs, owner_name
 
 logger = logging.getLogger(__name__)
 
-_EMBED_TOGETHER_SEGMENTS = 64
+_EMBED_TOGETHER_SEGMENTS = 32
 _SAVE_AHEAD_FILES = 16
 _SAVING_LEASE_S = 300.0
 _AFTER_TROUBLE_S = 1.0

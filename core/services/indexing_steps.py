@@ -80,7 +80,7 @@ class IndexingSteps:
         segments = self._pipeline.segments(document, self._model)
         if not segments:
             raise DocumentError(f"{job.record.name!r} holds no text that could be searched", file_name=job.record.name)
-        job.report(_SPLIT, "embedding")
+        job.report(_SPLIT, "waiting to be embedded")
         notes = document.metadata
         pages, warnings = notes.get_int("pages"), notes.get_string("warnings")
         return Prepared(job, document, segments, pages, tuple(warnings.split("\n")) if warnings else ())

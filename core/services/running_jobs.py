@@ -127,8 +127,8 @@ class RunningJobs:
     def take_over_from_the_dead(self) -> None:
         """Jobs of processes that were killed needn't wait for their lease to end.
 
-        The attempt counts only where that process was computing: then the file itself may have been what killed it.
-        Files are read in a process of their own.
+        The attempt counts only where that process was computing it: then the file itself may have been what killed it.
+        Files are read in a process of their own, and several wait for their turn.
         """
         for record in self._jobs.list(states=("running",), limit=1000):
             if not record.owner or not is_dead(record.owner):

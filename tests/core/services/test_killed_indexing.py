@@ -28,9 +28,7 @@ def files(tmp_path) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.4, 1.0, 1.7])
-def test_twenty_files_killed_in_the_middle_are_whole_or_absent(tmp_path, files, after_s):
-    data = tmp_path / "data"
+def run_and_kill(data: Path, after_s: float, files: list[Path]) -> None:
     run = subprocess.Popen(
         [sys.executable, "-m", "tests.core.services.indexing_parts", str(data), "0.15", *map(str, files)],
         cwd=ROOT,
@@ -43,6 +41,13 @@ def test_twenty_files_killed_in_the_middle_are_whole_or_absent(tmp_path, files, 
     run.send_signal(signal.SIGKILL)
     run.wait()
     run.stdout.close()
+
+
+@pytest.mark.parametrize("after_s", [[0.0], [0.7], [1.5], [0.6, 0.2, 0.5, 0.4]], ids=str)
+def test_twenty_files_killed_in_the_middle_are_whole_or_absent(tmp_path, files, after_s):
+    data = tmp_path / "data"
+    for number, seconds in enumerate(after_s):
+        run_and_kill(data, seconds, [] if number else files)
 
     with opened(data) as parts:
         maintenance = SqliteMaintenance(parts.database, parts.files, model_id="hashing-1-384")
