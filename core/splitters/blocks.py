@@ -1,4 +1,4 @@
-"""What a document's marks say about cutting: sections, tables, code, sheets and slides become units of their own."""
+"""What a document's marks say about cutting: sections, tables, rows, code, sheets, slides become units of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.splitters.units import (
     words,
 )
 
-_STRENGTHS = {"heading": HEADING, "slide": HEADING, "sheet": HARD, "part": HARD}
+_STRENGTHS = {"rows": LINE, "heading": HEADING, "slide": HEADING, "sheet": HARD, "part": HARD}
 _KEPT_WHOLE = {
     "table": (Level(lines, LINE), Level(words, WORD)),
     "code": (Level(paragraphs, PARAGRAPH), Level(lines, LINE), Level(words, WORD)),

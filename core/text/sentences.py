@@ -17,6 +17,8 @@ FINAL_MARKS = frozenset(_MARKS)
 # One run of marks with the quotes that close after it, or one run of line breaks. Never fails half-way: linear.
 _CANDIDATE = re.compile(f"[{_MARKS}]+[{_CLOSERS}]*|[ \\t]*[\\r\\n\\f\\v\\x85\\u2028\\u2029]\\s*")
 _WORD_BEFORE = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*\Z|\d+\Z")
+_SHORTEST_WRAPPED = 24
+_FIELD = re.compile(r"[\w.-]{1,40}[ \t]*[:=]")
 _JAPANESE_QUOTE = frozenset("」』）")
 _WORDS = re.compile(r"\S+")
 _ABBREVIATIONS = frozenset(
@@ -49,13 +51,19 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def is_wrapped_line(text: str, start: int, end: int) -> bool:
-    """Whether the line break at text[start:end] only wraps a running sentence: one break, no mark before, and a small
-    letter after it."""
+    """Whether the line break at text[start:end] only wraps a running sentence.
+
+    One break, no mark before it and a small letter after it, a line before it that is long enough to be wrapped, and
+    after it no `name: value` or `name = value`, which are lines of their own.
+    """
     breaks = text[start:end].replace("\r\n", "\n")
     lines = sum(breaks.count(mark) for mark in "\n\r\f\v\x85\u2028\u2029")
     if lines != 1 or start == 0 or end >= len(text):
         return False
-    return text[start - 1] not in FINAL_MARKS and text[start - 1] not in ":：" and text[end].islower()
+    if text[start - 1] in FINAL_MARKS or text[start - 1] in ":：" or not text[end].islower():
+        return False
+    is_long = not any(mark in text[max(0, start - _SHORTEST_WRAPPED) : start] for mark in "\n\r")
+    return is_long and start >= _SHORTEST_WRAPPED and not _FIELD.match(text, end)
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:

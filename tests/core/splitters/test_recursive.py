@@ -133,6 +133,17 @@ def test_places_are_written_down():
     assert found == [{"page": 1, "page_end": 2, "index": 0}, {"page": 3, "index": 1}]
 
 
+def test_rows_are_kept_whole():
+    rows = [(f"name: a long name of row {number}, price: {number}\n", "rows", number) for number in range(2, 8)]
+    found = texts(RecursiveSplitter(80, 40), marked(*rows))
+    assert all(text.startswith("name: ") and text[-1].isdigit() for text in found)
+    assert [segment.metadata.get("rows") for segment in RecursiveSplitter(80).split(marked(*rows))] == [
+        "2-3",
+        "4-5",
+        "6-7",
+    ]
+
+
 def test_rows_are_joined():
     document = marked(("a\n", "rows", "2"), ("b\n", "rows", "3-9"), ("c\n", "rows", "10"))
     assert [segment.metadata.get("rows") for segment in RecursiveSplitter(4).split(document)] == ["2-9", "10"]

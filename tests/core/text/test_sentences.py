@@ -29,7 +29,12 @@ def sentences(text: str) -> list[str]:
         ("彼は「行くよ。」と言った。終わり。", ["彼は「行くよ。」と言った。", "終わり。"]),
         ("「はい。」「いいえ。」", ["「はい。」", "「いいえ。」"]),
         ("Title\nBody text here", ["Title\n", "Body text here"]),
-        ("a line that is\nwrapped here. Next.", ["a line that is\nwrapped here. ", "Next."]),
+        (
+            "a line that is long enough\nis wrapped here. Next.",
+            ["a line that is long enough\nis wrapped here. ", "Next."],
+        ),
+        ("red pump\nblue pump", ["red pump\n", "blue pump"]),
+        ("name: the first of all pumps\nname: b", ["name: the first of all pumps\n", "name: b"]),
         ("a paragraph\n\nand another", ["a paragraph\n\n", "and another"]),
         ("12. Remove the cover.\n13. Clean it.", ["12. Remove the cover.\n", "13. Clean it."]),
         ("Wait... what? Go to example.com now.", ["Wait... what? ", "Go to example.com now."]),
