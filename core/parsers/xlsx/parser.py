@@ -22,7 +22,7 @@ from core.text.builder import TextBuilder
 _DEFAULT_NAMES = ("Sheet", "Tabelle", "Feuil", "Hoja", "Foglio", "Blad", "シート", "工作表")
 
 # What openpyxl raises where a part is broken or contradicts another; each was seen.
-_BROKEN = (zipfile.BadZipFile, LookupError, ValueError, TypeError, AttributeError, SyntaxError)
+_BROKEN = (zipfile.BadZipFile, OSError, LookupError, ValueError, TypeError, AttributeError, SyntaxError)
 
 Row = tuple[int, list[str]]
 
