@@ -128,6 +128,7 @@ const writeSource = (source, data) => {
 const writeSources = (holder, data) => {
   if (!data.sources.length) return
   const all = element("details", "all")
+  all.open = !data.sources[0].numbered  // of a refusal they are all there is to see
   all.appendChild(element("summary", "line", data.sources_line))
   const list = element("div", "list")
   for (const source of data.sources) list.appendChild(writeSource(source, data))

@@ -41,13 +41,14 @@ def _draw(batch: str | None, keep_done_s: float | None, shown: list[tuple[int, s
         ordered = sorted(jobs, key=lambda job: (job.state != "running", job.state != "waiting", -job.id))
         waiting = [job for job in ordered if job.state == "waiting"]
         hidden = {job.id for job in waiting[_SHOWN:]}
-        for job in ordered:
-            if job.id not in hidden:
-                draw_job(job)
-        if hidden:
-            st.caption(t("jobs.more", count=len(hidden)))
-        if any(job.state in JOB_ENDED for job in jobs):
-            st.button(t("jobs.clear"), key="clear_jobs", on_click=guarded(_clear), type="tertiary")
+        with st.container(key="jobs", gap="xsmall"):
+            for job in ordered:
+                if job.id not in hidden:
+                    draw_job(job)
+            if hidden:
+                st.caption(t("jobs.more", count=len(hidden)))
+            if any(job.state in JOB_ENDED for job in jobs):
+                st.button(t("jobs.clear"), key="clear_jobs", on_click=guarded(_clear), type="tertiary")
 
 
 def _state(jobs: Sequence[JobRecord]) -> list[tuple[int, str]]:
@@ -77,7 +78,8 @@ def draw_job(job: JobRecord) -> None:
 def outcome(job: JobRecord) -> str:
     """What became of it, as one sentence."""
     if job.state != "done":
-        return as_sentence(job.reason) or t(f"jobs.{job.state}")
+        # The name stands in front already.
+        return as_sentence(job.reason.removeprefix(f"{job.name!r} ")) or t(f"jobs.{job.state}")
     result = job.result
     status = result.get("status", "indexed")
     if status == "duplicate":

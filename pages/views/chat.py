@@ -54,7 +54,7 @@ else:
     draw_empty(documents)
 jobs = services.library.jobs(batch=batch())
 running = sum(job.state not in JOB_ENDED for job in jobs)
-draw_jobs(batch=batch(), keep_done_s=60)
+draw_jobs(batch=batch(), keep_done_s=15 if messages else 60)
 if running:
     st.caption(t("hint.indexing_one") if running == 1 else t("hint.indexing", count=running))
 elif messages and not documents:

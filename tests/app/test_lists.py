@@ -48,7 +48,7 @@ def test_outcomes_in_one_sentence():
         outcome(job("done", status="indexed", segments=23, warnings=["3 hidden passages skipped"])),
         outcome(job("failed", "'x.txt' is empty")),
         outcome(job("stopped")),
-    ] == ["Searchable: 23 segments. 3 hidden passages skipped", "'x.txt' is empty", "Stopped."]
+    ] == ["Searchable: 23 segments. 3 hidden passages skipped", "Is empty", "Stopped."]
 
 
 def document(id: int, name: str, collection: str = "default") -> DocumentRecord:
