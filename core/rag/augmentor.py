@@ -24,7 +24,7 @@ from core.rag.executor import IdleThreadExecutor
 from core.rag.intent import intent_of
 from core.rag.query_routers.default import DefaultQueryRouter
 from core.rag.query_transformers.default import DefaultQueryTransformer
-from core.rag.retrievers.hybrid import FAILURES
+from core.rag.retrievers.hybrid import FAILURES, READABLE
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +54,7 @@ class AugmentationTrace:
 
     decision  "search", "overview" (of whole documents) or "small_talk" (nothing was looked up)
     failures  one sentence for each retriever, or leg of one, that failed
+    readable  how much of the query the embedding model can read, 0 to 1; None where no retriever said so
     seconds   of each step: transform, route, retrieve, aggregate, inject
     """
 
@@ -63,6 +64,7 @@ class AugmentationTrace:
     cut: tuple[CutContent, ...]
     failures: tuple[str, ...]
     seconds: Mapping[str, float]
+    readable: float | None = None
 
     def to_record(self) -> dict[str, Any]:
         """Plain JSON for a message's record: ids and numbers, no text of documents."""
@@ -81,6 +83,7 @@ class AugmentationTrace:
             ],
             "cut": [{**_content_record(cut.content), "reason": cut.reason} for cut in self.cut],
             "failures": list(self.failures),
+            "readable": self.readable,
             "seconds": {step: round(seconds, 4) for step, seconds in self.seconds.items()},
         }
 
@@ -145,6 +148,7 @@ class DefaultRetrievalAugmentor:
             tuple(cut),
             tuple(dict.fromkeys(failures)),
             clock.laps,
+            query.metadata.invocation_parameters.get(READABLE),
         )
         return AugmentationResult(message, tuple(contents), trace)
 

@@ -43,6 +43,10 @@ class AdaptiveFusion:
         self._keyword_weight = keyword_weight
         self._phrase_weight = phrase_weight
 
+    def readable(self, query: str) -> float:
+        """How much of the query the embedding model can read, 0 to 1: its weight."""
+        return readable_share(query, self._tokenizer)
+
     def fuse(
         self,
         query: str,
@@ -57,7 +61,7 @@ class AdaptiveFusion:
         cosines, keyword_scores  by segment id, of contents that only the other leg found; where one is missing, it
         counts as the last place of the leg that missed it, or as 0 where that leg's list ended by itself
         """
-        readable = max(_LEAST_READABLE, readable_share(query, self._tokenizer))
+        readable = max(_LEAST_READABLE, self.readable(query))
         contents: dict[str, Content] = {}
         for content in (*vector, *keyword):
             seen = contents.get(content.key)

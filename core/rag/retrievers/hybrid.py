@@ -18,7 +18,9 @@ from core.rag.retrievers.limits import Limits
 
 logger = logging.getLogger(__name__)
 
+# What it leaves in the query's invocation parameters: legs that failed, and how much of the query the model can read.
 FAILURES = "failures"
+READABLE = "readable"
 
 
 class VectorLeg(Protocol):
@@ -112,7 +114,9 @@ class HybridContentRetriever:
         only_vector = [content.id for content in vector if content.id and content.key not in by_keyword]
         only_keyword = [content.id for content in keyword if content.id and content.key not in by_vector]
         tokenizer = self._tokenizer if hasattr(self._tokenizer, "offsets") else self._tokenizer()
-        return AdaptiveFusion(tokenizer).fuse(
+        fusion = AdaptiveFusion(tokenizer)
+        query.metadata.invocation_parameters.put(READABLE, fusion.readable(query.text))
+        return fusion.fuse(
             query.text,
             vector,
             keyword,
