@@ -9,13 +9,11 @@ services.close()
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -27,6 +25,7 @@ from core.errors import ModelError
 from core.evaluation.run import RETRIEVERS, StrategyResult, evaluate
 from core.gate import PriorityGate
 from core.grounding.refusal import RefusalCheck
+from core.lazily import Lazily
 from core.parsing_worker.worker import ParsingWorker
 from core.pipeline import Pipeline
 from core.protocols import EmbeddingStore, Maintenance
@@ -43,10 +42,10 @@ from core.services.models import ModelService, ModelState
 from core.services.preferences import OUTSIDE, PreferenceService
 from core.services.search import SearchService
 from core.services.turn_runner import TurnRunner
+from core.services.warm_up import WarmUp
 from core.settings import Settings
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -62,35 +61,17 @@ class Services:
     models: ModelService
     preferences: PreferenceService
     maintenance: Maintenance
+    _warm_up: WarmUp = field(repr=False)
     _closing: ExitStack = field(repr=False)
 
     def start(self) -> None:
         self.indexing.start()
         self.chat.start()
+        self._warm_up.start()
 
     def close(self) -> None:
         """Ends what was started, last first. Unfinished jobs and answers are taken up at the next start."""
         self._closing.close()
-
-
-class Lazily(Generic[T]):
-    """Makes a thing at the first call and keeps it; what fails is tried again at the next call. Thread-safe."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._lock = threading.Lock()
-        self._made: T | None = None
-
-    def __call__(self) -> T:
-        with self._lock:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
-
-    def close(self) -> None:
-        with self._lock:
-            if self._made is not None and hasattr(self._made, "close"):
-                self._made.close()
 
 
 def build_services(settings: Settings | None = None) -> Services:
@@ -103,7 +84,6 @@ def build_services(settings: Settings | None = None) -> Services:
     from storage.documents import SqliteDocumentStore
     from storage.embedding_stores import EMBEDDING_STORES
     from storage.files import LocalFileStore
-    from storage.filter_mask import FilterMask
     from storage.jobs import SqliteJobStore
     from storage.keyword_index import SqliteKeywordIndex
     from storage.maintenance import SqliteMaintenance
@@ -121,13 +101,10 @@ def build_services(settings: Settings | None = None) -> Services:
         }
         settings = _effective(named, saved.load(), choices)
         store_kind = lookup(EMBEDDING_STORES, settings.embedding_store, kind="embedding store")
-        files, mask, gate = LocalFileStore(named.data), FilterMask(), PriorityGate()
+        files, gate = LocalFileStore(named.data), PriorityGate()
         documents = SqliteDocumentStore(database, files)
         jobs, conversations = SqliteJobStore(database), SqliteConversationStore(database)
-        model = DeferredEmbeddingModel(
-            settings.embedding_model,
-            lambda: open_embedding_model(settings.embedding_model, settings.models, settings.embedding_precision),
-        )
+        model = _embedding_model(settings)
         store: Lazily[EmbeddingStore] = Lazily(
             lambda: store_kind(database, model_id=model.model_id, dimension=model.dimension)
         )
@@ -136,7 +113,7 @@ def build_services(settings: Settings | None = None) -> Services:
             settings,
             store=store,
             embedding_model=lambda: model,
-            keyword_index=SqliteKeywordIndex(database, mask=mask),
+            keyword_index=SqliteKeywordIndex(database),
             documents=documents,
             vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
         )
@@ -145,20 +122,14 @@ def build_services(settings: Settings | None = None) -> Services:
         indexing = IndexingService(documents, files, jobs, reader, model, gate=gate, pipeline=pipeline_of(settings))
         opened.callback(indexing.close)
         library = LibraryService(documents, files, jobs, max_file_mb=settings.max_file_mb, wake=indexing.wake)
-        owner = ChatModelOwner(
-            settings.chat_model,
-            lambda: open_chat_model(
-                settings.chat_model,
-                settings.models,
-                context_tokens=settings.context_tokens,
-                threads=settings.threads,
-                gpu_layers=settings.gpu_layers,
-            ),
-        )
+        owner = _chat_model_owner(settings)
         refusal = RefusalCheck(lambda: model.tokenizer)
         runner = TurnRunner(settings, conversations, owner, search.augmentor(), documents, gate, refusal=refusal)
         chat = ChatService(settings, conversations, owner, runner)
         opened.callback(chat.close)
+        maintenance = partial(SqliteMaintenance, database, files)
+        warm_up = WarmUp({"search": lambda: search.search("warm-up"), "leftovers of crashes": maintenance().sweep})
+        opened.callback(warm_up.close)
         return Services(
             settings,
             library,
@@ -168,9 +139,30 @@ def build_services(settings: Settings | None = None) -> Services:
             chat,
             ModelService(owner.state, lambda: ModelState(model.name, model.state, model.message)),
             PreferenceService(settings, saved, choices),
-            _MaintenanceOfModel(partial(SqliteMaintenance, database, files), model),
+            _MaintenanceOfModel(maintenance, model),
+            warm_up,
             opened.pop_all(),
         )
+
+
+def _embedding_model(settings: Settings) -> DeferredEmbeddingModel:
+    return DeferredEmbeddingModel(
+        settings.embedding_model,
+        lambda: open_embedding_model(settings.embedding_model, settings.models, settings.embedding_precision),
+    )
+
+
+def _chat_model_owner(settings: Settings) -> ChatModelOwner:
+    return ChatModelOwner(
+        settings.chat_model,
+        lambda: open_chat_model(
+            settings.chat_model,
+            settings.models,
+            context_tokens=settings.context_tokens,
+            threads=settings.threads,
+            gpu_layers=settings.gpu_layers,
+        ),
+    )
 
 
 def pipeline_of(settings: Settings) -> Pipeline:

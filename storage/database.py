@@ -26,6 +26,7 @@ from sqlalchemy.pool import NullPool
 
 from core.errors import StorageError
 from storage.database_errors import storage_error
+from storage.filter_mask import FilterMask
 from storage.migrations import upgrade
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Database:
         self.data_dir = Path(data_dir).absolute()
         self.path = self.data_dir / FILE_NAME
         self.fault = fault
+        self.filter_mask = FilterMask()
         self._busy_timeout_s = busy_timeout_s
         self._write_lock = threading.Lock()
         self._writer: int | None = None

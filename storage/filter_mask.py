@@ -27,7 +27,7 @@ _MANY_TEXTS = 400
 
 
 class FilterMask:
-    """Allowed segments by filter, remembered for the current generation. Thread-safe; share one per database."""
+    """Allowed segments by filter, remembered for the current generation. Thread-safe; a `Database` has one for all."""
 
     def __init__(self, *, remembered: int = 64) -> None:
         self._remembered = remembered

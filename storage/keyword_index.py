@@ -23,7 +23,6 @@ from core.text.postings import Postings, Scores
 from core.text.terms import QueryTerm, locate_query_terms
 from storage.batches import batched
 from storage.database import Database
-from storage.filter_mask import FilterMask
 from storage.generation import Generation, changes_since, current
 from storage.segment_rows import load_segments
 from storage.tables import DOCUMENT_STORE, segments
@@ -37,9 +36,9 @@ class SqliteKeywordIndex:
     store  name of the embedding store whose segments are searched
     """
 
-    def __init__(self, database: Database, *, mask: FilterMask | None = None, store: str = DOCUMENT_STORE) -> None:
+    def __init__(self, database: Database, *, store: str = DOCUMENT_STORE) -> None:
         self._database = database
-        self._mask = mask or FilterMask()
+        self._mask = database.filter_mask
         self._store = store
         self._lock = threading.Lock()
         self._generation: Generation | None = None

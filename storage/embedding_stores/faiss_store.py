@@ -19,7 +19,6 @@ from storage.database_errors import storage_error
 from storage.embedding_stores.arguments import NewEntry, many_entries, one_entry, one_id, what_to_remove
 from storage.embedding_stores.faiss_cache import FaissCache
 from storage.embedding_stores.faiss_index import EXACT_LIMIT
-from storage.filter_mask import FilterMask
 from storage.generation import advance
 from storage.model_rows import model_row
 from storage.segment_rows import load_segments
@@ -40,7 +39,6 @@ class FaissEmbeddingStore:
     model_id     which model's vectors are searched
     dimension    refuses other vectors from the start; else the first one decides
     name         the store's name; "main" also finds the segments of documents
-    mask         share one per database, so that filters are evaluated once for all legs
     terms        makes keyword tokens of an added segment's text (`core.text.terms.index_terms`)
     exact_limit  from so many vectors on, they're held in 8 bits a number and candidates are scored again all the same
     """
@@ -52,7 +50,6 @@ class FaissEmbeddingStore:
         model_id: str = "default",
         dimension: int | None = None,
         name: str = DOCUMENT_STORE,
-        mask: FilterMask | None = None,
         terms: Callable[[str], str] = no_terms,
         exact_limit: int = EXACT_LIMIT,
     ) -> None:
@@ -60,7 +57,7 @@ class FaissEmbeddingStore:
         self.name = name
         self._database = database
         self._dimension = dimension
-        self._mask = mask or FilterMask()
+        self._mask = database.filter_mask
         self._terms = terms
         self._cache = FaissCache(database, store=name, model_id=model_id, exact_limit=exact_limit)
 
