@@ -22,7 +22,9 @@ from storage.tables import jobs
 
 logger = logging.getLogger(__name__)
 
-MAX_ATTEMPTS = 3
+# A healthy file is on its third attempt after two nights of a battery that ran out; only a file that kills its reader
+# again and again is to be given up, and that it costs ten starts is cheaper than a document that is missing.
+MAX_ATTEMPTS = 10
 
 
 class SqliteJobStore:

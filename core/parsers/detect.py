@@ -8,7 +8,7 @@ import zipfile
 from pathlib import PurePath
 from typing import NamedTuple
 
-from core.errors import DocumentError, PasswordError, UnsupportedFileError
+from core.errors import DocumentError, UnsupportedFileError
 from core.text.file_names import display_name
 
 _BINARY = (
@@ -71,8 +71,8 @@ class Detected(NamedTuple):
 def detect(data: bytes, file_name: str) -> Detected:
     """The kind of a file.
 
-    raises  DocumentError for an empty one; PasswordError for encrypted Office files; UnsupportedFileError, which names
-            what it looks like, for everything that no parser reads
+    raises  DocumentError for an empty one; UnsupportedFileError, which names what it looks like, for everything that no
+            parser reads, encrypted Office files too
     """
     name = display_name(file_name)
     if not data:
@@ -114,7 +114,8 @@ def _zip_kind(data: bytes, name: str) -> str:
 def _ole_error(data: bytes, name: str) -> DocumentError:
     # Names of streams in an OLE directory are UTF-16.
     if "EncryptedPackage".encode("utf-16-le") in data:
-        return PasswordError(
+        # No PasswordError: nothing here decrypts it, and to ask for the password would be to mislead.
+        return UnsupportedFileError(
             f"{name!r} is an Office file encrypted with a password; open it in its program, save it without the "
             "password and add it again",
             file_name=name,

@@ -31,7 +31,7 @@ _ADDRESS_SLACK_BYTES = 512 * 1024 * 1024
 def main() -> None:
     requests, answers = sys.stdin.buffer, _private_stdout()
     if hasattr(os, "nice"):
-        os.nice(5)  # an answer that is being written goes first
+        os.nice(10)  # an answer that is being written goes first
     parser = _warm_parser()
     base = _address_space_bytes()
     incoming: queue.SimpleQueue[tuple[dict, bytes | None]] = queue.SimpleQueue()

@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from core.errors import DocumentError, PasswordError, UnsupportedFileError
+from core.errors import DocumentError, UnsupportedFileError
 from core.parsers.detect import detect
 
 
@@ -98,9 +98,14 @@ def test_a41_a_document_named_otherwise_is_read_by_its_content():
     assert "looks like docx" in detect(data, "a.pdf").warning
 
 
-def test_encrypted_office_files_ask_for_a_password():
-    with pytest.raises(PasswordError, match=r"^'a.docx' is an Office file encrypted with a password; open it"):
+def test_a01_an_encrypted_office_file_says_to_save_it_without_and_asks_for_no_password():
+    with pytest.raises(UnsupportedFileError) as raised:
         detect(ole("EncryptionInfo", "EncryptedPackage"), "a.docx")
+    assert raised.value.status == "failed"
+    assert str(raised.value) == (
+        "'a.docx' is an Office file encrypted with a password; open it in its program, save it without the password "
+        "and add it again"
+    )
 
 
 @pytest.mark.parametrize(

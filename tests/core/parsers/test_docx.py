@@ -153,11 +153,30 @@ def test_ruby_tabs_breaks_and_formulas():
     power = "<m:sSup><m:e><m:r><m:t>r</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>"
     parsed = parse(
         body(
-            f"<w:p><w:r>{ruby}<w:t>京</w:t><w:tab/><w:t>a</w:t><w:br/><w:t>b</w:t><w:noBreakHyphen/><w:t>c</w:t></w:r></w:p>"
+            f"<w:p><w:r>{ruby}<w:t>京</w:t><w:tab/><w:t>a</w:t><w:br/><w:t>b</w:t></w:r></w:p>"
             f"<w:p><m:oMath><m:r><m:t>A=π</m:t></m:r>{power}</m:oMath></w:p>"
         )
     )
-    assert parsed.text == "東京\ta\nb-c\n\nA=πr^2"
+    assert parsed.text == "東京\ta\nb\n\nA=πr^2"
+
+
+@pytest.mark.parametrize(
+    ("between", "text"),
+    [
+        ("<w:noBreakHyphen/>", "day-to-day"),
+        ("<w:t>\u2011</w:t>", "day\u2011to\u2011day"),
+        ("<w:softHyphen/>", "daytoday"),  # seen only where a line ends
+        ("<w:tab/>", "day\tto\tday"),
+        ("<w:ptab/>", "day\tto\tday"),
+        ("<w:br/>", "day\nto\nday"),
+        ('<w:br w:type="page"/>', "day\nto\nday"),
+        ("<w:cr/>", "day\nto\nday"),
+        ('<w:sym w:font="Symbol" w:char="2014"/>', "day—to—day"),
+    ],
+)
+def test_signs_that_stand_between_texts(between, text):
+    words = between.join(f"<w:t>{word}</w:t>" for word in ("day", "to", "day"))
+    assert parse(body(f"<w:p><w:r>{words}</w:r></w:p>")).text == text
 
 
 def test_a_strict_document_is_read():
