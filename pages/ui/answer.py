@@ -16,10 +16,17 @@ from core.records import MESSAGE_ENDED, MessageRecord, Source
 from pages.ui.literal import visible
 from pages.ui.markup import blocks
 from pages.ui.passage import best_sentence, runs
-from pages.ui.texts import ordinal, t
+from pages.ui.texts import counted, ordinal, t
 
 _FOLDER = Path(__file__).parent
 _MOST_NAMED = 3
+# name of the score, key of its label, names of its rank, decimals; what a score was made of is for Inspect
+_SCORES = (
+    ("cosine", "score.cosine", ("vector", "cosine"), 2),
+    ("bm25", "score.bm25", ("keyword", "bm25"), 1),
+    ("fused", "score.fused", ("hybrid", "fused"), 2),
+    ("rrf", "score.rrf", ("hybrid_rrf", "rrf"), 3),
+)
 
 
 @cache
@@ -74,12 +81,11 @@ def _phase(message: MessageRecord) -> str:
 def _sources_line(sources: tuple[Source, ...], refused: bool) -> str:
     if not sources:
         return ""
-    count = t("sources.one") if len(sources) == 1 else t("sources.many", count=len(sources))
     if refused:
         return t("sources.closest")
     names = list(dict.fromkeys(" ".join(filter(None, (source.document, place(source)))) for source in sources))
     more = ", …" if len(names) > _MOST_NAMED else ""
-    return f"{count} · {', '.join(map(visible, names[:_MOST_NAMED]))}{more}"
+    return f"{counted('sources', len(sources))} · {', '.join(map(visible, names[:_MOST_NAMED]))}{more}"
 
 
 def place(source: Source) -> str:
@@ -91,7 +97,9 @@ def place(source: Source) -> str:
     if known.get("slide") is not None:
         return t("place.slide", slide=known["slide"])
     parts = [str(known["sheet"])] if known.get("sheet") else []
-    return ", ".join(parts + ([t("place.rows", rows=known["rows"])] if known.get("rows") else []))
+    if rows := str(known.get("rows") or ""):
+        parts.append(t("place.rows" if "-" in rows else "place.row", rows=rows))
+    return ", ".join(parts)
 
 
 def _source(source: Source, message: MessageRecord, refused: bool) -> dict[str, Any]:
@@ -111,14 +119,12 @@ def _source(source: Source, message: MessageRecord, refused: bool) -> dict[str, 
 
 
 def scores(source: Source) -> list[str]:
-    """Each score with its rank: "meaning 0.71 (2nd)"; what fused them last."""
-    known = {"cosine": t("score.cosine"), "bm25": t("score.bm25")}
-    rank_of = {"cosine": ("cosine", "vector"), "bm25": ("bm25", "keyword")}
+    """What a person can weigh, each with its rank: "meaning 0.71 (2nd)", "words 8.4 (1st)", "together 0.43 (1st)"."""
     lines = []
-    for name, value in sorted(source.scores.items(), key=lambda item: item[0] not in known):
-        rank = next((source.ranks[r] for r in rank_of.get(name, (name,)) if r in source.ranks), None)
-        digits = f"{value:.1f}" if name == "bm25" else f"{value:.3f}" if name == "rrf" else f"{value:.2f}"
-        lines.append(f"{known.get(name, name)} {digits}" + (f" ({ordinal(rank)})" if rank else ""))
+    for name, label, ranks, digits in _SCORES:
+        if name in source.scores:
+            rank = next((source.ranks[r] for r in ranks if r in source.ranks), None)
+            lines.append(f"{t(label)} {source.scores[name]:.{digits}f}" + (f" ({ordinal(rank)})" if rank else ""))
     return lines
 
 

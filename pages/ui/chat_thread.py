@@ -72,14 +72,15 @@ def _draw_message(message: MessageRecord, *, last: bool) -> None:
         return
     with st.container(key=f"message_{message.id}", gap="xsmall"):
         draw_answer(message, on_again=again if last else None)
-        note = _note(message)
-        if note:
-            st.html(f'<div class="fn-note">{escaped(note)}</div>')
+        said = note(message)
+        if said:
+            st.html(f'<div class="fn-note">{escaped(said)}</div>')
         if last and message.state in MESSAGE_ENDED:
             _draw_way_on(message)
 
 
-def _note(message: MessageRecord) -> str:
+def note(message: MessageRecord) -> str:
+    """How an answer ended, where it isn't simply complete."""
     if message.state in ("stopped", "cut", "failed", "interrupted"):
         return as_sentence(message.reason) or t(f"state.{message.state}")
     if message.state == "complete" and not message.text.strip():

@@ -13,7 +13,7 @@ from pages.ui.boundary import guarded
 from pages.ui.chat_state import NEW, set_option, view
 from pages.ui.literal import literal, shortened
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 
 _MOST_CHOICES = 500
 
@@ -34,7 +34,7 @@ def draw_top(chat: ConversationRecord | None) -> None:
 def scope_label(options: Mapping[str, Any]) -> str:
     chosen = options.get("document_ids") or ()
     if chosen:
-        return t("scope.one") if len(chosen) == 1 else t("scope.count", count=len(chosen))
+        return counted("documents", len(chosen))
     return shortened(options.get("collection") or t("scope.all"), 30)
 
 

@@ -8,7 +8,7 @@ from core.records import DocumentRecord
 from pages.ui.boundary import guarded, notify
 from pages.ui.literal import escaped, literal, shortened
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 
 _PER_PAGE = 10
 
@@ -43,8 +43,8 @@ def facts(document: DocumentRecord) -> str:
         characters=f"{document.characters:,}",
         added=f"{document.added.astimezone():%Y-%m-%d %H:%M}",
     )
-    pages = [t("document.pages", pages=f"{document.pages:,}")] if document.pages else []
-    return " · ".join([*pages, t("document.segments", segments=f"{document.segments:,}"), line])
+    pages = [counted("pages", document.pages)] if document.pages else []
+    return " · ".join([*pages, counted("segments", document.segments), line])
 
 
 def file_size(size: int) -> str:
@@ -73,8 +73,8 @@ def _draw_actions(document: DocumentRecord) -> None:
         notify(t("document.deleted", name=gone.name))
 
     if st.session_state.get(asking):
-        name, count = shortened(document.name, 120), f"{document.segments:,}"
-        st.warning(literal(t("document.delete_ask", name=name, count=count)))
+        name, segments = shortened(document.name, 120), counted("segments", document.segments)
+        st.warning(literal(t("document.delete_ask", name=name, segments=segments)))
         with st.container(horizontal=True):
             st.button(t("document.delete_yes"), key=f"{asking}_yes", on_click=delete, type="primary")
             st.button(t("document.delete_no"), key=f"{asking}_no", on_click=set_asking, args=(False,))

@@ -11,7 +11,7 @@ from core.records import JOB_ENDED, JobRecord
 from pages.ui.boundary import boundary, guarded
 from pages.ui.literal import as_sentence, escaped, literal
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 
 FAST_S, SLOW_S = 0.5, 3.0
 _SHOWN = 25
@@ -85,7 +85,7 @@ def outcome(job: JobRecord) -> str:
     if status == "duplicate":
         name = result.get("duplicate_of")
         return t("result.duplicate", name=name) if name else t("result.duplicate_unknown")
-    said = as_sentence(job.reason) or t(f"result.{status}", segments=result.get("segments", 0))
+    said = as_sentence(job.reason) or t(f"result.{status}", segments=counted("segments", result.get("segments", 0)))
     return " ".join([said, *map(str, result.get("warnings") or ())])
 
 

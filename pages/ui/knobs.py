@@ -11,7 +11,7 @@ from core.services.preferences import Knob
 from pages.ui.boundary import guarded
 from pages.ui.literal import literal
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 
 _GROUPS = ("Models", "Retrieval", "Memory", "Documents", "Interface")
 
@@ -20,7 +20,7 @@ def draw_knobs() -> None:
     knobs = get_services().preferences.describe()
     pending = sum(knob.needs_restart for knob in knobs)
     if pending:
-        st.info(t("settings.pending_one") if pending == 1 else t("settings.pending", count=pending))
+        st.info(counted("pending", pending))
     search = st.text_input(
         t("settings.search"), key="settings_search", placeholder=t("settings.search"), label_visibility="collapsed"
     )

@@ -9,7 +9,7 @@ from pages.ui.boundary import guarded
 from pages.ui.document_detail import open_document
 from pages.ui.document_table import draw_document_table
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 from pages.ui.uploads import upload_area
 
 _PER_PAGE = 50
@@ -80,4 +80,4 @@ def draw_list() -> None:
     page = st.pagination(pages, key=f"documents_{search}_{chosen}") if pages > 1 else 1
     documents = library.documents(collection=chosen, search=search, limit=_PER_PAGE, offset=(page - 1) * _PER_PAGE)
     draw_document_table(documents, on_open=open_document)
-    st.caption(t("library.found_one") if count == 1 else t("library.found", count=f"{count:,}"))
+    st.caption(counted("documents", count))

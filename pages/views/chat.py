@@ -10,7 +10,7 @@ from pages.ui.chat_top import draw_top
 from pages.ui.jobs import draw_jobs
 from pages.ui.literal import escaped
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 from pages.ui.uploads import batch, upload_area
 
 
@@ -19,8 +19,7 @@ def draw_empty(document_count: int) -> None:
         f'<div class="fn-lead">{escaped(t("empty.title"))}</div><div class="fn-text">{escaped(t("empty.text"))}</div>'
     )
     if document_count:
-        documents = t("library.found_one") if document_count == 1 else t("library.found", count=document_count)
-        st.caption(t("empty.ready", documents=documents))
+        st.caption(t("empty.ready", documents=counted("documents", document_count)))
     else:
         st.html(f'<div class="fn-text">{escaped(t("empty.add"))}</div>')
     upload_area()
@@ -56,7 +55,7 @@ jobs = services.library.jobs(batch=batch())
 running = sum(job.state not in JOB_ENDED for job in jobs)
 draw_jobs(batch=batch(), keep_done_s=15 if messages else 60)
 if running:
-    st.caption(t("hint.indexing_one") if running == 1 else t("hint.indexing", count=running))
+    st.caption(counted("hint", running))
 elif messages and not documents:
     st.caption(t("hint.no_documents"))
 draw_bottom(chat.id if chat else None, is_busy(messages))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from core.records import MessageRecord, Source
 from pages.ui.answer import answer_data, place, scores
+from pages.ui.chat_thread import note
 
 NOW = datetime(2031, 3, 4, tzinfo=UTC)
 SOURCE = Source(
@@ -16,8 +17,8 @@ SOURCE = Source(
     "policy.docx",
     "You can cancel until 48 hours before arrival.",
     page=3,
-    scores={"cosine": 0.712, "bm25": 8.44, "hybrid": 0.9},
-    ranks={"cosine": 2, "bm25": 1},
+    scores={"cosine": 0.712, "bm25": 8.44, "coverage": 1.0, "fused": 0.9},
+    ranks={"vector": 2, "keyword": 1, "hybrid": 1},
     matched_terms=("cancel",),
 )
 ANSWER = MessageRecord(
@@ -44,7 +45,7 @@ def test_a_complete_answer():
     assert data["footer"] == ["1 of 2 sentences supported", "26 tokens/s"]
     assert (data["status"], data["copy"], data["again"]) == ("", "copy", "again")
     assert data["blocks"][0]["s"][1] == {"n": 1}
-    assert data["sources"][0]["scores"] == ["meaning 0.71 (2nd)", "words 8.4 (1st)", "hybrid 0.90"]
+    assert data["sources"][0]["scores"] == ["meaning 0.71 (2nd)", "words 8.4 (1st)", "together 0.90 (1st)"]
     assert data["sources"][0]["href"] == "/download/7"
     assert ["You can ", "b"] in [list(run) for run in data["sources"][0]["runs"]]
 
@@ -77,10 +78,20 @@ def test_places():
         place(SOURCE),
         place(replace(SOURCE, metadata={"page_end": 4})),
         place(replace(bare, metadata={"sheet": "Costs", "rows": "2-9"})),
+        place(replace(bare, metadata={"rows": "6"})),
         place(replace(bare, metadata={"slide": 5})),
         place(bare),
-    ] == ["p. 3", "pp. 3–4", "Costs, rows 2-9", "slide 5", ""]
+    ] == ["p. 3", "pp. 3–4", "Costs, rows 2-9", "row 6", "slide 5", ""]
 
 
 def test_scores_without_ranks():
-    assert scores(replace(SOURCE, scores={"rrf": 0.0328}, ranks={})) == ["rrf 0.033"]
+    assert scores(replace(SOURCE, scores={"rrf": 0.0328}, ranks={})) == ["together 0.033"]
+
+
+def test_e16_an_answer_without_words_is_said_in_words():
+    empty = replace(ANSWER, text=" ", sentences=())
+    assert note(empty) == "No answer was produced."
+    assert note(replace(empty, state="failed", reason="no answer was produced; try again")) == (
+        "No answer was produced; try again"
+    )
+    assert note(ANSWER) == ""

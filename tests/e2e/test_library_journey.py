@@ -47,7 +47,7 @@ def test_f15_delete_in_two_steps_then_nothing_is_found(server, page):
     add_and_wait(page, ("pump.txt", b"The pump needs 7731 drops of oil."))
     open_document(page, server.url, "pump.txt")
     page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("Delete “pump.txt” with its 1 segments?")).to_be_visible()
+    expect(page.get_by_text("Delete “pump.txt” with its 1 segment?")).to_be_visible()
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_text("“pump.txt” is deleted.")).to_be_visible()
     page.get_by_role("link", name="New chat").click()
