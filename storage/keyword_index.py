@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select
 from core.domain import KeywordMatch, KeywordScore
 from core.errors import ConfigError
 from core.filters import Filter
-from core.text.phrases import phrase_share
+from core.text.phrases import Phrase
 from core.text.postings import Postings, Scores
 from core.text.terms import QueryTerm, locate_query_terms
 from storage.batches import batched
@@ -119,7 +119,8 @@ class SqliteKeywordIndex:
         """How much of the query's word order each segment has, by id in the order given."""
         asked = [found.term for found in terms if not found.is_joined]
         of_segments = dict(self._terms(connection, ids.tolist()))
-        return [phrase_share(asked, scores.rarity, of_segments.get(id, ())) for id in ids.tolist()]
+        phrase = Phrase(asked, scores.rarity)
+        return [phrase.share_in(of_segments.get(id, ())) for id in ids.tolist()]
 
     def _terms(self, connection: Connection, ids: Sequence[int] | None = None) -> Iterable[tuple[int, list[str]]]:
         searched = (
@@ -161,7 +162,10 @@ def _details(
     spans: list[list[tuple[int, int]]] = [[] for _ in rows]
     for found in terms:
         holders = postings.holders(found.term)
-        for number in np.flatnonzero(np.isin(rows, holders)):
+        if not len(holders):
+            continue
+        places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
+        for number in np.flatnonzero(holders[places] == rows):
             spans[number].append((found.start, found.end))
     return [
         KeywordScore(

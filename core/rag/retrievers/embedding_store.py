@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.domain import Content, Embedding, EmbeddingRequest, EmbeddingSearchRequest, InputType
-from core.errors import ConfigError
+from core.ingest import default_embedding_model
 from core.protocols import EmbeddingModel, EmbeddingStore
 from core.query import Query
 from core.rag.retrievers.limits import Limits
@@ -16,7 +16,8 @@ from core.rag.retrievers.limits import Limits
 class EmbeddingStoreContentRetriever:
     """By meaning: the segments whose vectors are nearest to the question's.
 
-    store, model          or a callable that gives them when they are first needed
+    store, model          or a callable that gives them when they are first needed; model None: the store's, else the
+                          default of the settings
     embedding_input_type  None sends none; "query" for models that have a query prefix
     limits                max_results (3), min_score, filter, and dynamic_… for each; see `Limits`
     """
@@ -32,15 +33,13 @@ class EmbeddingStoreContentRetriever:
         **limits: Any,
     ) -> None:
         self._store = store
-        self._model = getattr(store, "embedding_model", None) if model is None else model
-        if self._model is None:
-            raise ConfigError("this store doesn't know its embedding model; name it: model=…")
+        self._model = model or getattr(store, "embedding_model", None) or default_embedding_model
         self._input_type = embedding_input_type
         self._limits = Limits(**limits)
 
     @classmethod
     def from_store(cls, store: EmbeddingStore, **options: Any) -> EmbeddingStoreContentRetriever:
-        """With the model that the store was filled with, 3 results."""
+        """Easy mode: the store's own model, else the one of the settings, which easy mode fills stores with."""
         return cls(store, **options)
 
     def retrieve(self, query: Query) -> list[Content]:

@@ -1,6 +1,6 @@
 import pytest
 
-from core.text.phrases import phrase_share
+from core.text.phrases import Phrase
 
 RARITY = {"red": 2.0, "pump": 1.0, "cellar": 3.0}
 
@@ -16,8 +16,8 @@ RARITY = {"red": 2.0, "pump": 1.0, "cellar": 3.0}
     ],
 )
 def test_pairs_in_order_and_near_weigh_by_their_rarity(segment, share):
-    assert phrase_share(["red", "pump", "cellar"], RARITY, segment.split()) == pytest.approx(share)
+    assert Phrase(["red", "pump", "cellar"], RARITY).share_in(segment.split()) == pytest.approx(share)
 
 
 def test_one_word_is_no_phrase():
-    assert phrase_share(["red"], RARITY, ["red"]) == phrase_share(["red", "red"], RARITY, ["red", "red"]) == 0
+    assert Phrase(["red"], RARITY).share_in(["red"]) == Phrase(["red", "red"], RARITY).share_in(["red", "red"]) == 0
