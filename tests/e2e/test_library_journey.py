@@ -63,7 +63,7 @@ def test_f11_markup_in_documents_and_names_is_only_ever_text(server, page):
     add_and_wait(page, (name, HOSTILE))
     ask(page, "Which colour has the valve?")
     answer = wait_for_end(page)
-    answer.locator("summary.line").click()
+    answer.locator("details.all").evaluate("all => { all.open = true }")  # closest passages are open already
     source = answer.locator("details.source", has_text="valve").first
     source.locator("summary").click()
     expect(source.locator(".passage")).to_contain_text("<img src=x onerror=alert(1)><script>alert(2)</script>")
