@@ -16,6 +16,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from core.registry import lookup
 from core.services import rows
 from core.services.tables import table
 from core.settings import Settings
+from core.text.file_names import one_line
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(invoke_without_command=True, help="List the models that Footnote can fetch, or fetch one.")
@@ -73,19 +75,27 @@ def ingest(
             places, collection=collection, recursive=recursive, glob=glob, password=password, prune=prune
         ):
             failed += row["status"] in ("failed", "needs_password", "stopped")
+            place = one_line(row["source"])
             if row["error"]:
-                complain(row["error"])
+                # A model that is missing says nothing of the file.
+                known = place.rpartition("/")[2] in row["error"]
+                complain(row["error"] if known else f"{place}: {row['error']}")
             if State.as_json:
                 print(json.dumps(row, ensure_ascii=False), flush=True)
             else:
-                print(f"{row['status']:<14} {row['source']}  {_facts(row)}".rstrip(), flush=True)
+                print(f"{row['status']:<14} {place}  {_facts(row)}".rstrip(), flush=True)
     raise typer.Exit(1 if failed else 0)
 
 
 def _facts(row: rows.Row) -> str:
-    parts = [f"{row['pages']} pages" if row["pages"] else "", f"{row['segments']} segments" if row["segments"] else ""]
-    parts += [f"{row['seconds']:.1f} s" if row["seconds"] else "", *(f"note: {note}" for note in row["warnings"])]
-    return ", ".join(part for part in parts if part)
+    parts = [_counted(row["pages"], "page"), _counted(row["segments"], "segment")]
+    parts.append(f"{row['seconds']:.1f} s" if row["seconds"] else "")
+    parts.append(row["note"] if row["status"] == "duplicate" else "")
+    return ", ".join(filter(None, [*parts, *(f"note: {note}" for note in row["warnings"])]))
+
+
+def _counted(count: int | None, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}" if count else ""
 
 
 @app.command()
@@ -150,6 +160,8 @@ def search(
             query, limit=limit, retriever=retriever, collection=collection, filter=condition, min_score=min_score
         )
     found = [rows.content_row(rank, content) for rank, content in enumerate(result.contents, start=1)]
+    for failure in result.trace.failures:
+        complain(failure)
     show({"query": query, "seconds": round(result.seconds, 4), "results": found}, "\n\n".join(map(_result, found)))
 
 
@@ -183,9 +195,11 @@ def ask(
     with services() as s:
         message = s.chat.answer_now(question, conversation_id=conversation, collection=collection)
         row = rows.answer_row(message)
-    if message.state == "failed":
-        complain(message.reason)
-    show(row, "\n".join([row["answer"], *(f"[{x['number']}] {_place(x)}" for x in row["sources"])]))
+    for sentence in (*message.record.get("retrieval", {}).get("failures", ()), message.reason):
+        if sentence:
+            complain(sentence)
+    lines = [row["answer"], *(f"[{x['number']}] {_place(x)}" for x in row["sources"])]
+    show(row, "\n".join(filter(None, lines)))
     raise typer.Exit(1 if message.state == "failed" else 0)
 
 
@@ -320,6 +334,8 @@ def _options_first(arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    # What people are to know is said in one line by the command itself; here only what nobody foresaw.
+    logging.basicConfig(level=logging.ERROR)
     try:
         result = app(_options_first(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
     except typer.Exit as done:

@@ -53,7 +53,7 @@ def save_document(change: Change, new: NewDocument) -> SaveResult:
     target = _target(change.connection, new.collection, new.source, new.name, new.content_hash, new.on_conflict)
     old_text = target.existing.text_id if target.existing else None
     known = _text_id(change.connection, new.content_hash, new.pipeline)
-    first = _first_name(change.connection, known)
+    first = _first_place(change.connection, known, beside=new.name)
     alone = old_text is not None and _count_documents(change.connection, old_text) == 1
     text_id, changed = write_text(
         change.connection, new, reuse=old_text if alone else None, advance=change.advance, fault=change.fault
@@ -90,7 +90,7 @@ def link_document(
     target = _target(connection, collection, source, name, content_hash, on_conflict)
     if target.existing is not None and target.existing.text_id == text_id:
         return SaveResult("unchanged", document_record(connection, target.existing.id))
-    first = _first_name(connection, text_id)
+    first = _first_place(connection, text_id, beside=name)
     metadata = _metadata_of_copy(connection, text_id)
     if target.existing is not None:
         _repoint(change, target, text_id, size, metadata)
@@ -171,9 +171,13 @@ def _text_id(connection: Connection, content_hash: str, pipeline: str) -> int | 
     ).scalar()
 
 
-def _first_name(connection: Connection, text_id: int | None) -> str:
-    query = select(documents.c.name).where(documents.c.text_id == text_id).order_by(documents.c.id).limit(1)
-    return connection.execute(query).scalar() or ""
+def _first_place(connection: Connection, text_id: int | None, *, beside: str) -> str:
+    """The name of the first document with this text; where that is the new one's too, its source tells them apart."""
+    query = select(documents.c.name, documents.c.source).where(documents.c.text_id == text_id)
+    first = connection.execute(query.order_by(documents.c.id).limit(1)).one_or_none()
+    if first is None:
+        return ""
+    return first.source.removeprefix("upload:") if first.name == neutral_name(beside) else first.name
 
 
 def _count_documents(connection: Connection, text_id: int) -> int:

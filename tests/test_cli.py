@@ -191,3 +191,28 @@ def test_a_newer_database_is_refused_and_left_alone(run, folder, tmp_path):
     status, found, err = run("documents")
     assert (status, found, len(err.splitlines())) == (1, [], 1) and "newer" in err
     assert database.read_bytes() == before
+
+
+def test_a43_a46_odd_names_are_one_line_and_a_copy_names_the_first(tmp_path, folder, monkeypatch, capsys):
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "hashing")
+    (folder / "a\n\x1b[31m\u202eb.md").write_text("# Odd", encoding="utf-8")
+    (folder / "deep" / "pump.md").write_text(PUMP, encoding="utf-8")
+    assert cli.main(["--data", str(tmp_path / "data"), "ingest", str(folder), "--recursive"]) == 0
+    lines = _lines(capsys)
+    assert len(lines) == 4
+    assert any(line.startswith(f"indexed        {folder}/a [31mb.md  1 segment, ") for line in lines)
+    (copy,) = [line for line in lines if line.startswith("duplicate")]
+    assert copy.endswith(f"same content as '{folder}/deep/pump.md'")
+    assert "1 segment, " in copy
+
+
+def _lines(capsys) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def test_h02_an_error_of_the_model_names_the_file_too(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", str(tmp_path / "gone"))
+    status, [row], err = run("ingest", folder)
+    assert (status, row["status"]) == (1, "failed")
+    assert err.splitlines() == [f"{folder}/pump.md: {row['error']}"]
+    assert str(tmp_path / "gone") in row["error"] and "FOOTNOTE_EMBEDDING_MODEL" in row["error"]

@@ -106,6 +106,7 @@ def _row(source: str, status: str) -> Row:
         "pages": None,
         "segments": 0,
         "warnings": [],
+        "note": "",
         "error": "",
         "seconds": 0.0,
         "tokens": 0,

@@ -69,6 +69,7 @@ def ingest_row(job: JobRecord) -> Row:
         "pages": result.get("pages"),
         "segments": result.get("segments", 0),
         "warnings": list(result.get("warnings", ())),
+        "note": job.reason if job.state == "done" else "",
         "error": "" if job.state == "done" else job.reason,
         "seconds": round(result.get("seconds", 0.0), 3),
         "tokens": result.get("tokens", 0),

@@ -41,6 +41,8 @@ def clean(text: str) -> str:
     if _SURROGATE.search(text):
         # Valid pairs become their character, lone ones U+FFFD.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    # At once: a match for each line end of a large file would take as much memory again as the file.
+    text = text.replace("\r\n", "\n")
     text = _CHANGED.sub(_meaning, text)
     if not text.isascii():
         text = _HIDDEN_TAGS.sub("", text)

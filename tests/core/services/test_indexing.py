@@ -113,8 +113,8 @@ def test_a43_same_content_under_another_name_is_read_once(tmp_path):
         parts.run()
         parts.library.add_bytes("config.yaml", b"pump: red", source="b/config.yaml")
         second = parts.run()[-1]
-        assert (second.result["status"], second.result["duplicate_of"]) == ("duplicate", "config.yaml")
-        assert second.reason == "same content as 'config.yaml'"
+        assert (second.result["status"], second.result["duplicate_of"]) == ("duplicate", "a/config.yaml")
+        assert second.reason == "same content as 'a/config.yaml'"
         assert model.batches == [1]
         first, other = parts.library.documents()
         parts.library.delete(first.id)
