@@ -183,7 +183,7 @@ const follower = (root, data) => {
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".answer")
   const follow = follower(root, data)
   const openSource = number => {

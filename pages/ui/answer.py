@@ -47,7 +47,8 @@ def draw_answer(message: MessageRecord, *, on_again: Callable[[int], None] | Non
         if on_again and (st.session_state.get(key) or {}).get("action") == "again":
             on_again(message.id)
 
-    _component()(key=key, data=answer_data(message, last=on_again is not None), on_action_change=act)
+    # In a list: of a dict, Streamlit would look for data frames in every value, and import pandas for it.
+    _component()(key=key, data=[answer_data(message, last=on_again is not None)], on_action_change=act)
 
 
 def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]:

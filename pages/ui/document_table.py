@@ -46,7 +46,7 @@ def draw_document_table(documents: Sequence[DocumentRecord], *, on_open: Callabl
 
     columns = [{"title": t(f"column.{name}"), "kind": kind} for name, kind in _COLUMNS]
     rows = [{"id": document.id, "cells": _cells(document), "note": _note(document)} for document in documents]
-    _component()(key=key, data={"columns": columns, "rows": rows}, on_open_change=opened)
+    _component()(key=key, data=[{"columns": columns, "rows": rows}], on_open_change=opened)
 
 
 def _cells(document: DocumentRecord) -> list[str]:

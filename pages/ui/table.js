@@ -7,7 +7,7 @@ const cell = (tag, text, className) => {
   return made
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".table")
   const table = document.createElement("table")
   const head = document.createElement("tr")

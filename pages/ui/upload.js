@@ -15,7 +15,7 @@ const send = (file, data, onProgress) => new Promise(resolve => {
   request.send(file)
 })
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".upload")
   root.current = { data, setTriggerValue }
   root.querySelector(".ask").textContent = data.labels.ask

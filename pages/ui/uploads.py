@@ -53,7 +53,7 @@ def upload_area(*, collection: str = DEFAULT_COLLECTION, on_conflict: str = "kee
         for refused in ((st.session_state.get("upload") or {}).get("added") or {}).get("refused", ()):
             notify(str(refused), "error")
 
-    _component()(key="upload", data=data, on_added_change=added)
+    _component()(key="upload", data=[data], on_added_change=added)
 
 
 def hand_over(files: Iterable[UploadedFile], *, collection: str) -> None:

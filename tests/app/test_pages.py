@@ -22,8 +22,8 @@ def words(session) -> str:
 
 def answer_data(session) -> list[dict]:
     """What the answer components were given."""
-    found = [element.proto for element in session.get("bidi_component")]
-    return [data for proto in found if "blocks" in (data := json.loads(proto.json or proto.mixed.json or "{}"))]
+    given = [json.loads(element.proto.json)[0] for element in session.get("bidi_component")]
+    return [data for data in given if "blocks" in data]
 
 
 @pytest.mark.parametrize("page", ["chat", "library", "settings"])
