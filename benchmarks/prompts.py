@@ -85,6 +85,18 @@ VARIANTS = {
         TAGS
         + "Question: {question}\n\nAnswer the question from the passages, in its language, in one to three sentences.",
     ),
+    "tag_free_before": (
+        SYSTEM,
+        tagged,
+        TAGS + "Answer from the passages only, briefly, in the language of the question. "
+        "If nothing in them answers it, say that the documents don't say it.\n\nQuestion: {question}",
+    ),
+    "tag_strict": (
+        SYSTEM,
+        tagged,
+        TAGS + "Question: {question}\n\nAnswer from the passages only, briefly, in the language of the question. "
+        "If they don't answer exactly this question, say that the documents don't say it.",
+    ),
     # other beginnings
     "bracket_free": (
         SYSTEM,
@@ -103,7 +115,9 @@ def main() -> None:
     model = LlamaCppChatModel(arguments.model, context_tokens=4096)
     names = arguments.variants.split(",") if arguments.variants else list(VARIANTS)
     with arguments.out.open("a", encoding="utf-8") as out:
-        for group in (names[:5], *([name] for name in names[5:])):
+        # Those that begin alike, together: the model reads the passages once.
+        alike = itertools.groupby(names, key=lambda name: VARIANTS[name][:2])
+        for group in [list(group) for _, group in alike]:
             for question in questions(arguments.bench, arguments.part):
                 for name in group:
                     if (arguments.part, name, question["id"]) not in done:
