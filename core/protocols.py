@@ -375,8 +375,8 @@ class ConversationStore(Protocol):
 
     def heartbeat(self, message_id: int, owner: str, *, lease_s: float) -> bool: ...
 
-    def interrupt_abandoned(self) -> int:
-        """Answers whose owner is gone become "interrupted"; what was written stays."""
+    def interrupt_abandoned(self, is_dead: Callable[[str], bool] = ...) -> int:
+        """Answers whose lease has ended, or whose owner is dead, become "interrupted"; what was written stays."""
         ...
 
     def request_stop(self, message_id: int) -> None: ...

@@ -145,8 +145,12 @@ class SqliteConversationStore:
         with self._database.write() as connection:
             return _change(connection, now, owned, lease_until=now + lease_s) == 1
 
-    def interrupt_abandoned(self) -> int:
+    def interrupt_abandoned(self, is_dead: Callable[[str], bool] = lambda owner: False) -> int:
+        """A dead owner's leases end at once: after a kill nobody should wait for them."""
         with self._database.write() as connection:
+            owned = select(messages.c.owner).where(messages.c.owner.is_not(None)).distinct()
+            dead = [owner for owner in connection.execute(owned).scalars() if is_dead(owner)]
+            connection.execute(update(messages).where(messages.c.owner.in_(dead)).values(lease_until=0.0))
             return _interrupt(connection, self._clock())
 
     def request_stop(self, message_id: int) -> None:

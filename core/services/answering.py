@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import uuid
 from collections.abc import Callable
 
 from core.errors import FootnoteError, NotFoundError, StorageError
 from core.events import Event
 from core.protocols import ConversationStore
 from core.records import MESSAGE_ENDED, MessageRecord
+from core.services.owners import owner_name
 from core.services.turn_runner import TurnRunner
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class AnswerEngine:
 
     def __init__(self, store: ConversationStore, runner: TurnRunner) -> None:
         self._store, self._runner = store, runner
-        self._owner = uuid.uuid4().hex
+        self._owner = owner_name()
         self._wake, self._closing = threading.Event(), threading.Event()
         self._stops: dict[int, threading.Event] = {}
         self._one_at_a_time = threading.Lock()

@@ -17,6 +17,7 @@ from core.services.chat_texts import title_of
 from core.services.conversation_export import markdown_of
 from core.services.memory_cost import MemoryCost, memory_cost_of
 from core.services.models import ModelState
+from core.services.owners import is_dead
 from core.services.turn_runner import TurnRunner
 from core.settings import Settings
 
@@ -32,7 +33,7 @@ class ChatService:
         self._engine = AnswerEngine(store, runner)
 
     def start(self) -> None:
-        self._store.interrupt_abandoned()
+        self._store.interrupt_abandoned(is_dead)
         self._model.start()
         self._engine.start()
 

@@ -20,7 +20,8 @@ from core.protocols import ComputeGate, DocumentStore, EmbeddingModel, FileStore
 from core.records import SaveResult
 from core.services.handover import Handover
 from core.services.indexing_steps import FileReader, IndexingSteps, Prepared
-from core.services.running_jobs import RunningJob, RunningJobs, owner_name
+from core.services.owners import owner_name
+from core.services.running_jobs import RunningJob, RunningJobs
 
 logger = logging.getLogger(__name__)
 

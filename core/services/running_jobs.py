@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable
 from typing import Literal
 
-import psutil
-
 from core.errors import StorageError
 from core.protocols import JobStore
 from core.records import JobRecord
+from core.services.owners import is_dead
 
 logger = logging.getLogger(__name__)
 
 End = Literal["", "stopped", "closing", "lost"]
 _PROGRESS_EVERY_S = 0.3
 _IN_PROCESS = ("splitting", "embedding", "saving")
-_number = itertools.count(1)
-
-
-def owner_name() -> str:
-    """Who holds a lease: "host:pid:start:number"; a process id alone is used again by the next process."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid()):.0f}:{next(_number)}"
-
-
-def is_dead(owner: str) -> bool:
-    """Whether the process behind an owner's name has ended for certain: it ran on this computer, and doesn't now."""
-    try:
-        host, pid, started, _ = owner.rsplit(":", 3)
-        if host != socket.gethostname():
-            return False
-        return abs(_started(int(pid)) - float(started)) > 2
-    except ValueError:
-        return False
-    except psutil.NoSuchProcess:
-        return True
-    except psutil.AccessDenied:
-        return False
 
 
 class RunningJob:
@@ -150,7 +125,3 @@ class RunningJobs:
         """No more heartbeats; the lease ends by itself."""
         with self._lock:
             self._running.pop(job.record.id, None)
-
-
-def _started(pid: int) -> float:
-    return psutil.Process(pid).create_time()

@@ -94,6 +94,17 @@ def test_a_named_answer_is_claimed_only_in_its_turn(store):
     assert store.claim_answer("engine", lease_s=10, message_id=one.id).id == one.id
 
 
+def test_an_answer_of_a_dead_engine_is_interrupted_at_once(store):
+    _, one = turn(store, store.create(), "one")
+    _, two = turn(store, store.create(), "two")
+    store.claim_answer("killed", lease_s=10)
+    store.claim_answer("alive", lease_s=10)
+    store.update_message(one.id, state="writing", text="Half an ans")
+    assert store.interrupt_abandoned(lambda owner: owner == "killed") == 1
+    assert (store.message(one.id).state, store.message(one.id).text) == ("interrupted", "Half an ans")
+    assert store.heartbeat(two.id, "alive", lease_s=10)
+
+
 def test_an_answer_whose_engine_is_gone_is_interrupted_and_keeps_its_words(store, clock):
     conversation = store.create()
     _, one = turn(store, conversation, "one")

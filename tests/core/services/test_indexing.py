@@ -10,7 +10,7 @@ from core.embedding_models import DeferredEmbeddingModel, HashingEmbeddingModel
 from core.errors import ModelError
 from core.parsing_worker import ParsingWorker
 from core.pipeline import Pipeline
-from core.services.running_jobs import is_dead, owner_name
+from core.services.owners import is_dead, owner_name
 from tests.core.services.indexing_parts import SlowModel, opened
 
 
