@@ -69,6 +69,13 @@ class Settings(BaseSettings):
     max_results: int = _knob(6, "Retrieval", "Most segments that are put in the prompt.", ge=1, le=50)
     candidates: int = _knob(50, "Retrieval", "Segments taken from each leg before fusion.", ge=1, le=1000)
     min_score: float = _knob(0.0, "Retrieval", "Lowest (cosine + 1) / 2 of a vector hit, 0 to 1.", ge=0, le=1)
+    min_share: float = _knob(
+        0.5,
+        "Retrieval",
+        "Segments that score below this share of the best one stay out of the prompt; 0 keeps all.",
+        ge=0,
+        le=1,
+    )
     source_tokens: int = _knob(
         1500, "Retrieval", "Most tokens of sources in one prompt; fewer start faster.", ge=64, le=100000
     )

@@ -25,6 +25,7 @@ from core.rag.intent import intent_of
 from core.rag.query_routers.default import DefaultQueryRouter
 from core.rag.query_transformers.default import DefaultQueryTransformer
 from core.rag.retrievers.hybrid import FAILURES, READABLE
+from core.rag.shares import far_behind
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class DefaultRetrievalAugmentor:
 
     content_retriever | query_router  one of them; both, or neither, raise ConfigError
     max_contents                      cut to the best so many; None keeps all
+    min_share                         cut what scores below this share of the best; 0 keeps all
     content_injector                  None leaves the message as it is, for who packs the prompt later
     """
 
@@ -113,12 +115,15 @@ class DefaultRetrievalAugmentor:
     content_injector: ContentInjector | None = None
     executor: Executor | None = None
     max_contents: int | None = None
+    min_share: float = 0.0
 
     def __post_init__(self) -> None:
         if (self.content_retriever is None) == (self.query_router is None):
             raise ConfigError("give the augmentor a content_retriever or a query_router, not both and not neither")
         if self.max_contents is not None and self.max_contents < 1:
             raise ConfigError(f"max_contents={self.max_contents} must be at least 1")
+        if not 0 <= self.min_share <= 1:
+            raise ConfigError(f"min_share={self.min_share} must be between 0 and 1")
         if self.query_router is None:
             self.query_router = DefaultQueryRouter(self.content_retriever)
         self.executor = self.executor or IdleThreadExecutor()
@@ -133,7 +138,7 @@ class DefaultRetrievalAugmentor:
         runs = self._retrieve(tasks)
         clock.lap("retrieve")
         ranked = self.content_aggregator.aggregate(_by_query(tasks, runs)) if tasks else []
-        contents, cut = _without_doubles(ranked, self.max_contents)
+        contents, cut = _cut(ranked, self.max_contents, self.min_share)
         clock.lap("aggregate")
         text = query.metadata.user_message or query.text
         message = self.content_injector.inject(contents, text) if self.content_injector else text
@@ -182,7 +187,8 @@ def _by_query(
     return results
 
 
-def _without_doubles(ranked: Sequence[Content], most: int | None) -> tuple[list[Content], list[CutContent]]:
+def _cut(ranked: Sequence[Content], most: int | None, min_share: float) -> tuple[list[Content], list[CutContent]]:
+    behind = far_behind(ranked, min_share=min_share)
     kept: list[Content] = []
     cut: list[CutContent] = []
     texts: set[str] = set()
@@ -190,6 +196,8 @@ def _without_doubles(ranked: Sequence[Content], most: int | None) -> tuple[list[
         text = " ".join(content.segment.text.split())
         if text in texts:
             cut.append(CutContent(content, "says the same, word for word, as a better one"))
+        elif content.key in behind:
+            cut.append(CutContent(content, f"scores below {min_share:.0%} of the best one"))
         elif most is not None and len(kept) >= most:
             cut.append(CutContent(content, f"ranked below the best {most}"))
         else:

@@ -115,6 +115,7 @@ class SearchService:
         retriever: str | None = None,
         limit: int | None = None,
         min_score: float | None = None,
+        min_share: float = 0.0,
         reads_intent: bool = True,
     ) -> DefaultRetrievalAugmentor:
         """The steps of a question: carry-over, what it wants, search, fusion. No injector: the chat packs its prompt.
@@ -145,6 +146,7 @@ class SearchService:
             content_aggregator=ScoreSumContentAggregator(),
             executor=self._executor,
             max_contents=limit,
+            min_share=min_share,
         )
 
     def augment(

@@ -140,3 +140,21 @@ def test_the_record_is_plain_json():
     result = DefaultRetrievalAugmentor(Fixed(content("a", "secret text"))).augment(Query("q"))
     assert "secret" not in json.dumps(result.trace.to_record())
     assert result.trace.to_record()["runs"][0]["contents"][0]["segment_id"] == "a"
+
+
+def scored(name, text, score):
+    return Content(TextSegment(text), text, scores={name: score})
+
+
+def test_what_is_far_behind_the_best_is_cut_and_said_so():
+    found = Fixed(*(scored("fused", text, score) for text, score in (("a", 0.8), ("b", 0.3), ("c", 0.41), ("d", 0.39))))
+    result = DefaultRetrievalAugmentor(found, min_share=0.5).augment(Query("q"))
+    assert ids(result.contents) == "abc"  # the first two always stay
+    assert [(cut.content.id, cut.reason) for cut in result.trace.cut] == [("d", "scores below 50% of the best one")]
+
+
+def test_scores_that_cant_be_compared_cut_nothing():
+    found = Fixed(*(scored("rrf", text, score) for text, score in (("a", 0.8), ("b", 0.3), ("c", 0.1))))
+    assert ids(DefaultRetrievalAugmentor(found, min_share=0.5).augment(Query("q")).contents) == "abc"
+    with pytest.raises(ConfigError, match="min_share=2"):
+        DefaultRetrievalAugmentor(found, min_share=2)
