@@ -18,7 +18,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ from core.registry import lookup
 from core.services import rows
 from core.services.tables import table
 from core.settings import Settings
-from core.text.file_names import one_line
+from core.text.file_names import one_line, told_apart
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(invoke_without_command=True, help="List the models that Footnote can fetch, or fetch one.")
@@ -103,7 +103,9 @@ def documents(collection: Collection = None) -> None:
     """List the documents."""
     with services() as s:
         found = [rows.document_row(record) for record in s.library.documents(collection=collection)]
-    show({"documents": found}, table(found, "id", "name", "collection", "type", "pages", "segments"))
+    names = told_apart([(row["name"], row["source"]) for row in found])
+    lines = [{**row, "name": name} for row, name in zip(found, names, strict=True)]
+    show({"documents": found}, table(lines, "id", "name", "collection", "type", "pages", "segments"))
 
 
 @app.command()
@@ -162,16 +164,19 @@ def search(
     found = [rows.content_row(rank, content) for rank, content in enumerate(result.contents, start=1)]
     for failure in result.trace.failures:
         complain(failure)
-    show({"query": query, "seconds": round(result.seconds, 4), "results": found}, "\n\n".join(map(_result, found)))
+    sources = [content.segment.metadata.get_string("source") for content in result.contents]
+    lines = [_result(row, place) for row, place in zip(found, _places(found, sources), strict=True)]
+    show({"query": query, "seconds": round(result.seconds, 4), "results": found}, "\n\n".join(lines))
 
 
-def _result(row: rows.Row) -> str:
+def _result(row: rows.Row, place: str) -> str:
     scores = ", ".join(f"{name} {value:.3f}" for name, value in row["scores"].items())
-    return f"{row['rank']}. {_place(row)}  ({scores})\n{row['text']}"
+    return f"{row['rank']}. {place}  ({scores})\n{row['text']}"
 
 
-def _place(row: rows.Row) -> str:
-    return row["document"] + (f" p. {row['page']}" if row["page"] else "")
+def _places(found: Sequence[rows.Row], sources: Sequence[str | None]) -> list[str]:
+    labels = told_apart([(row["document"], source or "") for row, source in zip(found, sources, strict=True)])
+    return [label + (f" p. {row['page']}" if row["page"] else "") for row, label in zip(found, labels, strict=True)]
 
 
 def _filter(text: str | None) -> Any:
@@ -198,7 +203,8 @@ def ask(
     for sentence in (*message.record.get("retrieval", {}).get("failures", ()), message.reason):
         if sentence:
             complain(sentence)
-    lines = [row["answer"], *(f"[{x['number']}] {_place(x)}" for x in row["sources"])]
+    places = _places(row["sources"], [source.metadata.get("source") for source in message.sources])
+    lines = [row["answer"], *(f"[{number}] {place}" for number, place in enumerate(places, start=1))]
     show(row, "\n".join(filter(None, lines)))
     raise typer.Exit(1 if message.state == "failed" else 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.text.clean import clean
 
 
@@ -13,3 +15,29 @@ def display_name(name: str) -> str:
 def one_line(text: str) -> str:
     """A path or name for a line of a terminal: nothing in it ends the line, colours it or turns it around."""
     return " ".join(clean(text).split())
+
+
+def told_apart(documents: Sequence[tuple[str, str]]) -> list[str]:
+    """A label for each (name, source): its name, behind as many folders as tell it from another one of that name.
+
+    ("a.txt", "/my/north/a.txt"), ("a.txt", "/my/south/a.txt"), ("b.txt", "/b.txt") are "north/a.txt", "south/a.txt"
+    and "b.txt". The same source more than once is one document.
+    """
+    sources: dict[str, set[str]] = {}
+    for name, source in documents:
+        sources.setdefault(name, set()).add(source)
+    return [_label(name, source, sources[name] - {source}) for name, source in documents]
+
+
+def _label(name: str, source: str, others: set[str]) -> str:
+    parts = _parts(source)
+    if not others or not source:
+        return name
+    for count in range(2, len(parts)):
+        if all(_parts(other)[-count:] != parts[-count:] for other in others):
+            return one_line("/".join(parts[-count:]))
+    return one_line("/".join(parts))
+
+
+def _parts(source: str) -> list[str]:
+    return source.removeprefix("upload:").replace("\\", "/").split("/")

@@ -5,7 +5,7 @@ The data is plain JSON; `answer.js` builds it from text nodes, never from HTML.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from core.records import MESSAGE_ENDED, MessageRecord, Source
+from core.text.file_names import told_apart
 from pages.ui.literal import visible
 from pages.ui.markup import blocks
 from pages.ui.passage import best_sentence, runs
@@ -62,7 +63,10 @@ def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]
         "status": "" if ended or message.text else _phase(message),
         "writing": message.state == "writing",
         "sources_line": _sources_line(message.sources, refused),
-        "sources": [_source(source, message, refused) for source in message.sources],
+        "sources": [
+            _source(source, title, message, refused)
+            for source, title in zip(message.sources, titles(message.sources), strict=True)
+        ],
         "blocks": blocks(message.text, sentences=message.sentences, source_count=numbered),
         "plain": message.text,
         "why": {"weak": t("support.weak"), "not_supported": t("support.none")},
@@ -84,9 +88,15 @@ def _sources_line(sources: tuple[Source, ...], refused: bool) -> str:
         return ""
     if refused:
         return t("sources.closest")
-    names = list(dict.fromkeys(" ".join(filter(None, (source.document, place(source)))) for source in sources))
+    places = zip(titles(sources), map(place, sources), strict=True)
+    names = list(dict.fromkeys(" ".join(filter(None, parts)) for parts in places))
     more = ", …" if len(names) > _MOST_NAMED else ""
     return f"{counted('sources', len(sources))} · {', '.join(map(visible, names[:_MOST_NAMED]))}{more}"
+
+
+def titles(sources: Sequence[Source]) -> list[str]:
+    """Of two files of one name with the folder that tells them apart."""
+    return told_apart([(source.document, str(source.metadata.get("source") or "")) for source in sources])
 
 
 def place(source: Source) -> str:
@@ -103,13 +113,13 @@ def place(source: Source) -> str:
     return ", ".join(parts)
 
 
-def _source(source: Source, message: MessageRecord, refused: bool) -> dict[str, Any]:
+def _source(source: Source, title: str, message: MessageRecord, refused: bool) -> dict[str, Any]:
     citing = [s["text"] for s in message.sentences if s.get("source") == source.number]
     best = best_sentence(source.text, citing)
     return {
         "n": source.number,
         "numbered": not refused,
-        "title": visible(source.document) or t("source.untitled"),
+        "title": visible(title) or t("source.untitled"),
         "place": place(source),
         "heading": visible(source.heading_path),
         "scores": scores(source),

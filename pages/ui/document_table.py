@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.records import DocumentRecord
+from core.text.file_names import told_apart
 from pages.ui.boundary import guarded
 from pages.ui.literal import visible
 from pages.ui.texts import t
@@ -45,13 +46,17 @@ def draw_document_table(documents: Sequence[DocumentRecord], *, on_open: Callabl
             on_open(int(chosen))
 
     columns = [{"title": t(f"column.{name}"), "kind": kind} for name, kind in _COLUMNS]
-    rows = [{"id": document.id, "cells": _cells(document), "note": _note(document)} for document in documents]
+    names = told_apart([(document.name, document.source) for document in documents])
+    rows = [
+        {"id": document.id, "cells": _cells(document, name), "note": _note(document)}
+        for document, name in zip(documents, names, strict=True)
+    ]
     _component()(key=key, data=[{"columns": columns, "rows": rows}], on_open_change=opened)
 
 
-def _cells(document: DocumentRecord) -> list[str]:
+def _cells(document: DocumentRecord, name: str) -> list[str]:
     return [
-        visible(document.name),
+        visible(name),
         visible(document.collection),
         document.type,
         "" if document.pages is None else f"{document.pages:,}",

@@ -39,6 +39,20 @@ ANSWER = MessageRecord(
 )
 
 
+def test_a42_files_of_one_name_are_told_apart_by_their_folders():
+    north, south = (
+        replace(SOURCE, number=number, document_id=number, metadata={"source": f"/my/{folder}/policy.docx"})
+        for number, folder in ((1, "north"), (2, "south"))
+    )
+    data = answer_data(replace(ANSWER, sources=(north, south, replace(north, number=3))), last=True)
+    assert [source["title"] for source in data["sources"]] == [
+        "north/policy.docx",
+        "south/policy.docx",
+        "north/policy.docx",
+    ]
+    assert data["sources_line"] == "3 sources · north/policy.docx p. 3, south/policy.docx p. 3"
+
+
 def test_a_complete_answer():
     data = answer_data(ANSWER, last=True)
     assert data["sources_line"] == "1 source · policy.docx p. 3"
