@@ -184,7 +184,9 @@ def _load(folder: Path, name: str, wanted: Precision, prompts: Mapping[str, str]
     disable_progress_bar()
     precision = _fastest_precision() if wanted == "auto" else wanted
     try:
-        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+        # Weights kept as a pickle can run code when they are loaded.
+        weights = {"use_safetensors": True}
+        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, model_kwargs=weights)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         logger.warning("loading %s failed: %s", folder, error)
         raise ModelError(f"embedding model {name!r} can't be loaded from its folder; fetch it again") from error

@@ -18,6 +18,10 @@ def test_a_saved_choice_that_no_longer_exists_is_passed_over():
     assert Settings.load({"gone": 1}).max_results == 6
 
 
+def test_h05_the_default_context_is_a_small_one():
+    assert Settings().context_tokens == 4096
+
+
 def test_an_empty_environment_name_is_the_default(monkeypatch):
     monkeypatch.setenv("FOOTNOTE_DATA", "")
     assert Settings.load().data == Path("data")

@@ -1,5 +1,7 @@
 """The real model: its limit, its precision, its speed-ups that must not change results. Skipped where it isn't here."""
 
+import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -122,6 +124,21 @@ def test_a_damaged_folder_is_one_sentence(tmp_path):
     (tmp_path / "modules.json").write_text("[{]")
     with pytest.raises(ModelError, match="fetch it again"):
         SentenceTransformerEmbeddingModel(tmp_path).embed("x")
+
+
+@real_model
+def test_g07_weights_that_are_a_pickle_are_not_loaded(folder, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "ran",)
+
+    copied = tmp_path / "model"
+    shutil.copytree(folder, copied)
+    (copied / "model.safetensors").unlink()
+    (copied / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(ModelError, match="'model' can't be loaded from its folder"):
+        SentenceTransformerEmbeddingModel(copied).embed("x")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_importing_and_opening_load_no_heavy_library(tmp_path):
