@@ -111,7 +111,7 @@ VARIANTS = {
 
 def main() -> None:
     arguments = _arguments()
-    done = {(row["part"], row["variant"], row["id"]) for row in _rows(arguments.out)}
+    done = {(row["part"], row["variant"], row["id"]) for row in rows_of(arguments.out)}
     model = LlamaCppChatModel(arguments.model, context_tokens=4096)
     names = arguments.variants.split(",") if arguments.variants else list(VARIANTS)
     with arguments.out.open("a", encoding="utf-8") as out:
@@ -166,12 +166,12 @@ def questions(bench: Path, part: str) -> list[dict]:
 
 
 def _take(bench: Path, name: str, offset: int, count: int, *, answerable: bool = True) -> list[dict]:
-    corpus = {row["id"]: row["text"] for row in _rows(bench / name / "corpus.jsonl")}
+    corpus = {row["id"]: row["text"] for row in rows_of(bench / name / "corpus.jsonl")}
     relevant = {}
     for line in (bench / name / "qrels.tsv").read_text().splitlines()[1:]:
         query, entry, _ = line.split("\t")
         relevant.setdefault(query, entry)
-    asked = [row for row in _rows(bench / name / "queries.jsonl") if row.get("answerable", True) is answerable]
+    asked = [row for row in rows_of(bench / name / "queries.jsonl") if row.get("answerable", True) is answerable]
     step = len(asked) // 40
     index = Bm25(corpus)
     taken = []
@@ -229,7 +229,7 @@ def normalised(text: str) -> str:
 
 def summarise(out: Path) -> None:
     table = collections.defaultdict(list)
-    for row in _rows(out):
+    for row in rows_of(out):
         table[row["part"], row["variant"]].append(row)
     for (part, variant), rows in table.items():
         able, unable = [r for r in rows if r["answerable"]], [r for r in rows if not r["answerable"]]
@@ -242,7 +242,7 @@ def summarise(out: Path) -> None:
         )
 
 
-def _rows(path: Path) -> list[dict]:
+def rows_of(path: Path) -> list[dict]:
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
