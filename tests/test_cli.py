@@ -82,6 +82,19 @@ def test_the_same_folder_again_changed_and_pruned(run, folder):
     assert run("check")[:2] == (0, [{"ok": True, "problems": []}])
 
 
+def test_one_file_under_two_spellings_is_one_document(run, folder, monkeypatch):
+    (folder.parent / "link").symlink_to(folder)
+    monkeypatch.chdir(folder.parent)
+    run("ingest", "papers/pump.md")
+    for place in ("papers/deep/../pump.md", "link/pump.md", "link", folder / "deep" / ".."):
+        assert [(row["source"], row["status"]) for row in run("ingest", place)[1]] == [
+            (str(folder / "pump.md"), "unchanged")
+        ]
+    assert len(run("documents")[1][0]["documents"]) == 1
+    (folder / "pump.md").unlink()
+    assert [row["status"] for row in run("ingest", "link", "--prune")[1]] == ["removed"]
+
+
 def test_a_bad_file_is_named_and_the_rest_goes_on(run, folder):
     (folder / "empty.pdf").write_bytes(b"")
     status, found, err = run("ingest", folder, folder / "not there.txt")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.domain import Document
 from core.errors import DocumentError
-from core.loaders.files import find_files
+from core.loaders.files import find_files, source_of
 from core.parsers import auto_parser
 from core.protocols import DocumentParser
 from core.text.file_names import display_name
@@ -27,7 +27,7 @@ def load_document(path: Path | str, parser: DocumentParser | None = None) -> Doc
     try:
         data = path.read_bytes()
         modified = datetime.fromtimestamp(path.stat().st_mtime, tz=UTC)
-        source = str(path.resolve())
+        source = str(source_of(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DocumentError(f"{name!r} can't be opened: {reason}; check the path", file_name=name) from error

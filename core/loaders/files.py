@@ -30,6 +30,17 @@ def find_files(
     return [found[name] for name in sorted(found) if pattern.fullmatch(name)]
 
 
+def source_of(path: Path | str) -> Path:
+    """The absolute path that stands for a file: one, however it was typed.
+
+    Links and ".." in the folders are followed: "papers/../a.txt" and "/link/a.txt" are the same source as the file
+    itself. A link to a file keeps its own name, so that it goes when the link is gone.
+    """
+    path = Path(path)
+    # Unlike Path.resolve it doesn't raise for links that go round in circles.
+    return Path(os.path.realpath(path.parent), path.name)
+
+
 def glob_to_regex(glob: str) -> str:
     """`glob_to_regex("**/*.md")` matches "a.md" and "x/y/a.md"; "*.md" only the first."""
     out, at = [], 0

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from core.domain import Document
 from core.errors import DocumentError
+from core.loaders.files import source_of
 from core.protocols import DocumentStore, FileStore, JobStore
 from core.records import (
     DEFAULT_COLLECTION,
@@ -90,11 +91,11 @@ class LibraryService:
         password: str | None = None,
         batch: str = "",
     ) -> JobRecord:
-        """A file on disk; its absolute path is its source, and a changed file replaces what was indexed of it.
+        """A file on disk; its path (`source_of`) is its source, and a changed file replaces what was indexed of it.
 
         raises  DocumentError for a file that can't be read or is too large
         """
-        path = Path(path).absolute()
+        path = source_of(path)
         shown = display_name(path.name)
         try:
             with path.open("rb") as file:

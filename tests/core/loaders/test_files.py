@@ -2,6 +2,7 @@ import pytest
 
 from core.errors import ConfigError, DocumentError
 from core.loaders import find_files
+from core.loaders.files import source_of
 
 
 @pytest.fixture
@@ -51,3 +52,17 @@ def test_wrong_requests_say_so(folder):
         find_files(folder, regex="(")
     with pytest.raises(DocumentError, match=r"^'nowhere' is no folder; check the path"):
         find_files(folder / "nowhere")
+
+
+def test_one_file_has_one_source_however_its_path_was_typed(folder, tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(folder / "sub")
+    (folder / "sub" / "alias.md").symlink_to(folder / "a.md")
+    monkeypatch.chdir(folder / "sub")
+    spellings = ["c.md", "./c.md", "../sub/c.md", "deep/../c.md", folder / "sub" / "c.md", tmp_path / "link" / "c.md"]
+    assert {source_of(spelling) for spelling in spellings} == {(folder / "sub").resolve() / "c.md"}
+    assert source_of("alias.md") == (folder / "sub").resolve() / "alias.md"
+
+
+def test_links_that_go_round_in_circles_have_a_source_too(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert source_of(tmp_path / "loop" / "a.md").name == "a.md"
