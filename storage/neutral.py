@@ -6,17 +6,17 @@ Texts keep their length, so that offsets stay true. Parsers clean first; this is
 from __future__ import annotations
 
 from core.metadata import Metadata
+from core.text.neutral import ODD_IN_NAMES, SURROGATES, neutral_source
+
+__all__ = ["neutral_metadata", "neutral_name", "neutral_source", "neutral_text"]
 
 REPLACEMENT = "\ufffd"
-_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), REPLACEMENT)
+_SURROGATES = dict.fromkeys(SURROGATES, REPLACEMENT)
 _CONTROLS = {code: " " for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n"}
 _TEXT = _SURROGATES | _CONTROLS
 _RAW = {code: value for code, value in _TEXT.items() if code != ord("\r")}
 
-# Bidi overrides, embeddings, isolates and marks; line and paragraph separators; C1 controls.
-_TURNING = (*range(0x80, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-_NAME = dict.fromkeys((*range(0x20), 0x7F, *_TURNING), REPLACEMENT) | _SURROGATES
-_SOURCE = {code: f"\\u{code:04x}" for code in _NAME}
+_NAME = dict.fromkeys((*ODD_IN_NAMES, *SURROGATES), REPLACEMENT)
 
 
 def neutral_text(text: str, *, keep_returns: bool = False) -> str:
@@ -27,11 +27,6 @@ def neutral_text(text: str, *, keep_returns: bool = False) -> str:
 def neutral_name(name: str) -> str:
     """What people see: no control and no bidi character, no blanks around. Never empty."""
     return name.translate(_NAME).strip() or "unnamed"
-
-
-def neutral_source(source: str) -> str:
-    """An identity: such characters are spelled out, so that different sources stay different."""
-    return source.translate(_SOURCE)
 
 
 def neutral_metadata(metadata: Metadata) -> Metadata:

@@ -13,6 +13,7 @@ from core.loaders.url import fetch_url
 from core.records import JOB_ENDED
 from core.services.indexing import IndexingService
 from core.services.library import LibraryService
+from core.services.pruning import gone
 from core.services.rows import Row, ingest_row
 from core.settings import Settings
 
@@ -46,7 +47,7 @@ class BatchService:
                 if place.startswith(("http://", "https://")):
                     self._add_url(place, collection, batch)
                 elif path.is_dir():
-                    folders.append(path.resolve())
+                    folders.append(path)
                     for file in find_files(path, recursive=recursive, glob=glob):
                         yield from self._add_path(file, collection, password, batch)
                 else:
@@ -86,12 +87,13 @@ class BatchService:
             time.sleep(POLL_S)
 
     def _prune(self, folders: Sequence[Path], collection: str) -> Iterator[Row]:
-        for document in self._library.documents(collection=collection):
-            path = Path(document.source)
-            inside = path.is_absolute() and any(path.is_relative_to(folder) for folder in folders)
-            if inside and not path.exists():
-                self._library.delete(document.id)
-                yield {**_row(document.source, "removed"), "document_id": document.id}
+        for folder in folders:
+            try:
+                for document in gone(self._library.documents(collection=collection), folder):
+                    self._library.delete(document.id)
+                    yield {**_row(document.source, "removed"), "document_id": document.id}
+            except DocumentError as error:
+                yield _failed(str(folder), error)
 
 
 def _failed(source: str, error: DocumentError) -> Row:
