@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from core.errors import DocumentError
-from core.loaders.files import find_files
+from core.loaders.files import find_files, source_of
 from core.loaders.url import fetch_url
 from core.records import JOB_ENDED
 from core.services.indexing import IndexingService
@@ -65,7 +65,7 @@ class BatchService:
                 raise DocumentError(f"{path.name!r} doesn't exist; check the path", file_name=path.name)
             self._library.add_path(path, collection=collection, password=password, batch=batch)
         except DocumentError as error:
-            yield _failed(str(path.resolve()), error)
+            yield _failed(str(source_of(path)), error)
 
     def _add_url(self, url: str, collection: str, batch: str) -> None:
         allowed = [name.strip() for name in self._settings.allowed_hosts.split(",") if name.strip()]
