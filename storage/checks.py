@@ -147,7 +147,8 @@ def originals(connection: Connection, files: LocalFileStore, *, full: bool) -> I
     orphans = [found for found in there - needed_hashes(connection) if files.age_s(found) > SWEEP_AFTER_S]
     leftovers = files.unfinished()
     if orphans or leftovers:
-        yield Problem("orphan_files", f"{len(orphans) + leftovers} files in the data folder belong to nothing")
+        sentence = f"{len(orphans) + leftovers} files in the data folder belong to nothing"
+        yield Problem("orphan_files", sentence + ("; a repair moves them to its folder 'unused'" if orphans else ""))
 
 
 def index_files(database: Database, connection: Connection) -> Iterator[Problem]:

@@ -47,7 +47,7 @@ class Database:
     data_dir        made when it's missing
     busy_timeout_s  how long a write waits for another process before it gives up
     fault           called with a name at each step of a change; see `no_fault`
-    raises          StorageError (no room, not writable, damaged, SQLite too old); NewerDatabaseError, nothing touched
+    raises          StorageError (no room, not writable, damaged, lost, old SQLite); NewerDatabaseError: nothing touched
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Database:
         self._writer: int | None = None
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
+            _refuse_lost(self.path)
         except OSError as error:
             raise storage_error(error, self.data_dir) from error
         self._engine = self._make_engine()
@@ -163,6 +164,20 @@ class Database:
             anchor.close()
             raise
         return anchor
+
+
+def _refuse_lost(path: Path) -> None:
+    """Files without their database aren't a new library: to begin one here would hide that something was lost."""
+    if path.exists() and path.stat().st_size:
+        return
+    originals = path.parent / "originals"
+    if any(originals.glob("[0-9a-f][0-9a-f]/*")):
+        what = "is empty" if path.exists() else "is missing"
+        raise StorageError(
+            f"the database {FILE_NAME!r} in {path.parent.name!r} {what}, though the folder 'originals' beside it holds "
+            "files: restore a backup into a new folder; or, without one, move 'originals' away and read it in anew "
+            "(python cli.py ingest <its new place> --recursive)"
+        )
 
 
 def _prepare(connection: sqlite3.Connection, busy_timeout_s: float) -> None:

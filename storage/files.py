@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import logging
 import os
 import re
 import time
@@ -15,6 +16,8 @@ from typing import BinaryIO
 
 from core.errors import NotFoundError, StorageError
 from storage.database_errors import file_error
+
+logger = logging.getLogger(__name__)
 
 _PIECE = 1 << 20
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -27,6 +30,7 @@ class LocalFileStore:
     def __init__(self, data_dir: Path) -> None:
         self.folder = Path(data_dir).absolute() / "originals"
         self._unfinished = self.folder / "unfinished"
+        self._unused = self.folder.with_name("unused")
         self._data_name = Path(data_dir).absolute().name
 
     def put(self, data: bytes | BinaryIO) -> str:
@@ -103,23 +107,35 @@ class LocalFileStore:
                 pass
         return True
 
-    def sweep(self, needed: Container[str], *, older_than_s: float = SWEEP_AFTER_S) -> int:
-        """Delete what a crash left: unfinished files, and files whose hash isn't needed. Returns how many.
-
-        Younger ones stay: their row may be about to be written.
-        """
-        limit = time.time() - older_than_s
-        swept = 0
+    def sweep(self, *, older_than_s: float = SWEEP_AFTER_S) -> int:
+        """Delete the unfinished files that a crash left; young ones may still be written. Returns how many."""
+        limit, swept = time.time() - older_than_s, 0
         with self._errors():
             for path in self._unfinished.glob("*"):
                 with contextlib.suppress(FileNotFoundError):
                     if path.stat().st_mtime < limit:
                         path.unlink()
                         swept += 1
-        for content_hash in list(self.hashes()):
-            if content_hash not in needed:
-                swept += self.remove(content_hash, unless_put_after=limit)
         return swept
+
+    def set_aside(self, needed: Container[str], *, older_than_s: float = SWEEP_AFTER_S) -> int:
+        """Move originals whose hash isn't needed to the folder `unused`. Returns how many.
+
+        Never deleted: they may be all that is left of a library whose database was lost. Young ones stay: their row may
+        be about to be written.
+        """
+        limit, moved = time.time() - older_than_s, 0
+        for content_hash in list(self.hashes()):
+            path = self._path(content_hash)
+            with self._errors(), contextlib.suppress(FileNotFoundError):
+                if content_hash not in needed and path.stat().st_mtime < limit:
+                    self._unused.mkdir(exist_ok=True)
+                    os.replace(path, self._unused / content_hash)
+                    moved += 1
+        if moved:
+            sync_folder(self._unused)
+            logger.warning("moved %d files that belong to nothing to the folder %r", moved, self._unused.name)
+        return moved
 
     def _path(self, content_hash: str) -> Path:
         if not _HASH.fullmatch(content_hash):

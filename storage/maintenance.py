@@ -47,8 +47,8 @@ class SqliteMaintenance:
         return write_backup(self._database, self._files, target)
 
     def sweep(self) -> int:
-        """Remove what crashes left in the folder of originals; for the start of the app. Returns how many files."""
-        return repairs.sweep_files(self._database, self._files)
+        """Remove what crashes left half written; for the start of the app. Returns how many files."""
+        return self._files.sweep()
 
     def _problems(self, full: bool) -> Iterator[Problem]:
         with self._database.read() as connection:
@@ -77,7 +77,7 @@ class SqliteMaintenance:
             "keyword_index": lambda: repairs.rebuild_keyword_index(database),
             "index_file": lambda: repairs.remove_index_files(database),
             "stale_job": lambda: repairs.free_stale_jobs(database),
-            "orphan_files": lambda: repairs.sweep_files(database, self._files),
+            "orphan_files": lambda: repairs.tidy_files(database, self._files),
         }
         if self._embed is not None and self._model_id is not None:
             model_id, embed = self._model_id, self._embed

@@ -96,7 +96,8 @@ def free_stale_jobs(database: Database) -> None:
         )
 
 
-def sweep_files(database: Database, files: LocalFileStore) -> int:
-    """Files that nothing refers to, and what crashes left. Returns how many went."""
+def tidy_files(database: Database, files: LocalFileStore) -> None:
+    """Unfinished files go; originals that nothing refers to are moved to `unused`, for a person to look at."""
+    files.sweep()
     with database.write() as connection:
-        return files.sweep(needed_hashes(connection))
+        files.set_aside(needed_hashes(connection))

@@ -10,6 +10,7 @@ from sqlalchemy import select, text
 from core.errors import NewerDatabaseError, StorageError
 from storage.database import Database
 from storage.database_errors import storage_error
+from storage.files import LocalFileStore
 from storage.migrations import NEWEST
 from storage.tables import collections, metadata
 
@@ -169,3 +170,19 @@ def test_newest_is_the_last_version(tmp_path):
     config = Config()
     config.set_main_option("script_location", storage.migrations.__path__[0])
     assert ScriptDirectory.from_config(config).get_heads() == [NEWEST]
+
+
+@pytest.mark.parametrize("lost", ["missing", "empty"])
+def test_files_without_their_database_are_no_new_library(tmp_path, lost):
+    Database(tmp_path).close()
+    files = LocalFileStore(tmp_path)
+    content_hash = files.put(b"The only copy.")
+    for path in tmp_path.glob("footnote.db*"):
+        path.unlink()
+    if lost == "empty":
+        (tmp_path / "footnote.db").touch()
+    with pytest.raises(StorageError, match=f"is {lost}.*restore a backup"):
+        Database(tmp_path)
+    assert files.read(content_hash) == b"The only copy."
+    (tmp_path / "originals").rename(tmp_path / "saved")
+    Database(tmp_path).close()

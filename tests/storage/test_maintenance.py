@@ -150,6 +150,7 @@ def test_texts_of_no_document_are_removed(folder, maintenance):
     assert kinds(left) == ["orphan_files"]  # its original is one only now
     assert maintenance.repair(left) == []
     assert list(LocalFileStore(folder).hashes()) == []
+    assert [path.read_bytes() for path in (folder / "unused").iterdir()] == [TEXT.encode()]
 
 
 def test_originals_that_are_gone_or_changed_are_named(folder, maintenance):
@@ -165,7 +166,7 @@ def test_originals_that_are_gone_or_changed_are_named(folder, maintenance):
     assert maintenance.check() == []
 
 
-def test_files_of_nothing_are_swept_when_they_are_old_enough(folder, maintenance):
+def test_files_of_nothing_are_moved_aside_when_they_are_old_enough(folder, maintenance):
     files = LocalFileStore(folder)
     orphan = files.path(files.put(b"nobody's"))
     leftover = files.folder / "unfinished" / "half"
@@ -174,9 +175,14 @@ def test_files_of_nothing_are_swept_when_they_are_old_enough(folder, maintenance
     assert maintenance.sweep() == 0
     for path in (orphan, leftover):
         os.utime(path, (0, 0))
-    assert [problem.message for problem in maintenance.check()] == ["2 files in the data folder belong to nothing"]
+    (problem,) = maintenance.check()
+    assert problem.message == (
+        "2 files in the data folder belong to nothing; a repair moves them to its folder 'unused'"
+    )
+    assert maintenance.sweep() == 1
+    assert orphan.exists() and not leftover.exists()
     assert maintenance.repair(maintenance.check()) == []
-    assert not orphan.exists() and not leftover.exists()
+    assert (folder / "unused" / orphan.name).read_bytes() == b"nobody's"
     assert len(list(files.hashes())) == 1
 
 
