@@ -22,6 +22,8 @@ Group = Literal["Models", "Retrieval", "Memory", "Documents", "Interface"]
 
 
 def _knob(default, group: Group, help: str, **limits):
+    if isinstance(default, float):
+        limits["allow_inf_nan"] = False  # NaN is within no range, and says so badly
     return Field(default, description=help, json_schema_extra={"group": group}, **limits)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Text, delete, select, type_coerce
 from sqlalchemy.dialects.sqlite import insert
 
 from storage.database import Database
 from storage.tables import settings
+
+logger = logging.getLogger(__name__)
 
 
 class SqliteSettingsStore:
@@ -18,8 +22,18 @@ class SqliteSettingsStore:
         self._database = database
 
     def load(self) -> dict[str, Any]:
+        """What is no JSON, as somebody's own SQL may leave it, is passed over: one bad row must not lock anyone out."""
+        query = select(settings.c.name, type_coerce(settings.c.value, Text).label("raw")).order_by(settings.c.name)
         with self._database.read() as connection:
-            return dict(connection.execute(select(settings.c.name, settings.c.value).order_by(settings.c.name)).all())
+            rows = connection.execute(query).all()
+        loaded = {}
+        for name, raw in rows:
+            try:
+                # SQLite keeps a JSON number as a number.
+                loaded[name] = raw if isinstance(raw, int | float) else json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                logger.warning("saved setting %r passed over, it isn't JSON: %s", name, error)
+        return loaded
 
     def save(self, name: str, value: Any) -> None:
         statement = insert(settings).values(name=name, value=value)

@@ -21,7 +21,10 @@ OUTSIDE = ("data", "models")
 
 @dataclass(frozen=True)
 class Knob:
-    """One setting with all that a form needs. `value` is in effect now, `saved` after the next start."""
+    """One setting with all that a form needs. `value` is in effect now, `saved` after the next start.
+
+    unusable  why what was saved can't be used, "" where it can; `saved` is the default then, and a reset forgets it
+    """
 
     name: str
     group: str
@@ -34,6 +37,7 @@ class Knob:
     minimum: float | None
     maximum: float | None
     from_environment: bool
+    unusable: str = ""
 
     @property
     def environment_name(self) -> str:
@@ -68,10 +72,9 @@ class PreferenceService:
         if name in self._choices:
             lookup(dict.fromkeys(self._choices[name]), value, kind=name.replace("_", " "))
         try:
-            checked = getattr(Settings.model_validate({name: value}), name)
+            checked = _checked(name, value)
         except ValidationError as error:
-            item = error.errors()[0]
-            raise ConfigError(f"{name}={value!r} can't be saved: {item['msg'][0].lower()}{item['msg'][1:]}") from None
+            raise ConfigError(f"{name}={value!r} can't be saved: {_reason(error)}") from None
         self._store.save(name, checked)
 
     def reset(self, name: str) -> None:
@@ -90,7 +93,7 @@ class PreferenceService:
         default = field.get_default(call_default_factory=True)
         literals = tuple(choice for choice in get_args(field.annotation) if isinstance(choice, str))
         choices = tuple(self._choices.get(name, literals))
-        kept = saved.get(name, default)
+        kept, unusable = self._kept(name, saved, default)
         return Knob(
             name=name,
             group=field.json_schema_extra["group"],  # type: ignore[index,call-overload]
@@ -98,9 +101,32 @@ class PreferenceService:
             type=str if choices or not isinstance(default, bool | int | float) else type(default),
             default=default,
             value=value,
-            saved=value if from_environment else type(default)(kept),
+            saved=value if from_environment else kept,
             choices=choices,
             minimum=getattr(limits.get("Ge"), "ge", None),
             maximum=getattr(limits.get("Le"), "le", None),
             from_environment=from_environment,
+            unusable=unusable,
         )
+
+    def _kept(self, name: str, saved: dict[str, Any], default: Any) -> tuple[Any, str]:
+        """What is saved, and ""; or the default, and why what is saved can't be used."""
+        if name not in saved:
+            return default, ""
+        value, reason = saved[name], ""
+        try:
+            kept = _checked(name, value)
+            if name in self._choices and kept not in self._choices[name]:
+                reason = f"choose one of {', '.join(self._choices[name])}"
+        except ValidationError as error:
+            reason = _reason(error)
+        return (default, f"The saved value {value!r} can't be used: {reason}") if reason else (kept, "")
+
+
+def _checked(name: str, value: Any) -> Any:
+    return getattr(Settings.model_validate({name: value}), name)
+
+
+def _reason(error: ValidationError) -> str:
+    message = error.errors()[0]["msg"]
+    return f"{message[0].lower()}{message[1:]}"

@@ -62,7 +62,7 @@ def draw_knob(knob: Knob) -> None:
         _draw_widget(knob, key, keep)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(literal(_note(knob)), width="stretch")
-            if str(knob.saved) != str(knob.default) and not knob.from_environment:
+            if (knob.unusable or str(knob.saved) != str(knob.default)) and not knob.from_environment:
                 st.button(t("settings.reset"), key=f"reset_button_{knob.name}", on_click=reset, type="tertiary")
 
 
@@ -90,6 +90,8 @@ def _note(knob: Knob) -> str:
         parts.append(t("settings.range", low=f"{knob.minimum:g}", high=f"{knob.maximum:g}"))
     elif knob.minimum is not None:
         parts.append(t("settings.at_least", low=f"{knob.minimum:g}"))
+    if knob.unusable:
+        parts.append(knob.unusable)
     if knob.from_environment:
         parts.append(t("settings.environment", name=knob.environment_name))
     elif knob.needs_restart:

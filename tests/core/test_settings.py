@@ -54,3 +54,9 @@ def test_an_unknown_name_lists_the_choices():
 
 def test_describe_is_the_first_line():
     assert describe(lookup).startswith("The entry called `name`.")
+
+
+def test_a_temperature_that_is_no_finite_number_is_said_to_be(monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_TEMPERATURE", "nan")
+    with pytest.raises(ConfigError, match=r"temperature.*finite number"):
+        Settings.load()

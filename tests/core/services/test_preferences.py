@@ -74,3 +74,23 @@ def test_a_strategy_is_chosen_from_those_there_are(store):
     assert knob(service, "retriever").choices == ("hybrid", "keyword")
     with pytest.raises(ConfigError, match="unknown retriever 'nope'; choose one of 'hybrid', 'keyword'"):
         service.save("retriever", "nope")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("context_tokens", "abc", "valid integer"),
+        ("max_results", 1000, "less than or equal to 50"),
+        ("temperature", [1], "valid number"),
+        ("refusal", {}, "valid boolean"),
+        ("retriever", "gone", "choose one of hybrid, keyword"),
+    ],
+)
+def test_a_saved_value_that_cannot_be_used_is_named_and_can_be_reset(store, name, value, reason):
+    store.save(name, value)
+    service = PreferenceService(Settings.load(store.load()), store, {"retriever": ("hybrid", "keyword")})
+    found = knob(service, name)
+    assert found.saved == found.default and repr(value) in found.unusable and reason in found.unusable
+    service.reset(name)
+    assert knob(service, name).unusable == ""
+    assert all(not one.unusable for one in service.describe())
