@@ -28,7 +28,7 @@ from core.grounding.refusal import RefusalCheck
 from core.lazily import Lazily
 from core.parsing_worker.worker import ParsingWorker
 from core.pipeline import Pipeline
-from core.protocols import EmbeddingStore, Maintenance
+from core.protocols import EmbeddingStore, JobStore, Maintenance
 from core.rag.query_transformers import QUERY_TRANSFORMERS
 from core.rag.retrievers import CONTENT_RETRIEVERS
 from core.records import Problem
@@ -125,7 +125,16 @@ def build_services(settings: Settings | None = None) -> Services:
         owner = _chat_model_owner(settings)
         refusal = RefusalCheck(lambda: model.tokenizer)
         augmentor = search.augmentor(min_share=settings.min_share)
-        runner = TurnRunner(settings, conversations, owner, augmentor, documents, gate, refusal=refusal)
+        runner = TurnRunner(
+            settings,
+            conversations,
+            owner,
+            augmentor,
+            documents,
+            gate,
+            refusal=refusal,
+            arriving=partial(_arriving, jobs),
+        )
         chat = ChatService(settings, conversations, owner, runner)
         opened.callback(chat.close)
         maintenance = partial(SqliteMaintenance, database, files)
@@ -164,6 +173,12 @@ def _chat_model_owner(settings: Settings) -> ChatModelOwner:
             gpu_layers=settings.gpu_layers,
         ),
     )
+
+
+def _arriving(jobs: JobStore, collection: str | None) -> list[int]:
+    """Jobs that bring documents into a collection (None: any), the first of them first."""
+    active = jobs.list(states=("running", "waiting"), limit=500)
+    return sorted(job.id for job in active if collection in (None, job.payload.get("collection")))
 
 
 def pipeline_of(settings: Settings) -> Pipeline:

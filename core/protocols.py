@@ -357,8 +357,13 @@ class ConversationStore(Protocol):
 
     def delete(self, conversation_id: str) -> None: ...
 
-    def add_turn(self, conversation_id: str, text: str, *, request_key: str) -> tuple[MessageRecord, MessageRecord]:
-        """Question and waiting answer in one transaction; the same request_key again returns the same two."""
+    def add_turn(
+        self, conversation_id: str, text: str, *, request_key: str, after_jobs: Sequence[int] = ()
+    ) -> tuple[MessageRecord, MessageRecord]:
+        """Question and waiting answer in one transaction; the same request_key again returns the same two.
+
+        after_jobs  ids kept in the answer's record; nobody can claim it while one of them waits or runs
+        """
         ...
 
     def message(self, message_id: int) -> MessageRecord: ...

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, text, update
 
 from core.domain import ChatMessage
 from core.errors import NotFoundError
@@ -22,6 +22,10 @@ from storage.message_rows import message_record, message_values
 from storage.neutral import neutral_text
 from storage.tables import conversations, messages
 
+_AFTER_JOBS = text(
+    "NOT EXISTS (SELECT 1 FROM json_each(messages.record, '$.after_jobs') AS awaited "
+    "JOIN jobs ON jobs.id = awaited.value WHERE jobs.state IN ('waiting', 'running'))"
+)
 WORKING = ("searching", "reading", "writing")
 ABANDONED = "Footnote was closed while this answer was being made; ask again to get a whole one"
 
@@ -75,8 +79,11 @@ class SqliteConversationStore:
 
     # ── messages ──
 
-    def add_turn(self, conversation_id: str, text: str, *, request_key: str) -> tuple[MessageRecord, MessageRecord]:
+    def add_turn(
+        self, conversation_id: str, text: str, *, request_key: str, after_jobs: Sequence[int] = ()
+    ) -> tuple[MessageRecord, MessageRecord]:
         now = self._clock()
+        record = {"after_jobs": list(after_jobs)} if after_jobs else {}
         with self._database.write() as connection:
             _conversation(connection, conversation_id)
             known = connection.execute(select(messages).where(messages.c.request_key == request_key)).one_or_none()
@@ -84,7 +91,7 @@ class SqliteConversationStore:
                 question_id = _insert_message(
                     connection, conversation_id, "user", now, text=neutral_text(text), request_key=request_key
                 )
-                _insert_message(connection, conversation_id, "assistant", now, reply_to=question_id)
+                _insert_message(connection, conversation_id, "assistant", now, reply_to=question_id, record=record)
                 connection.execute(
                     update(conversations).where(conversations.c.id == conversation_id).values(updated=now)
                 )
@@ -120,6 +127,8 @@ class SqliteConversationStore:
 
     def claim_answer(self, owner: str, *, lease_s: float, message_id: int | None = None) -> MessageRecord | None:
         """The oldest waiting answer whose conversation has none before it and none in work; it's "searching" then.
+
+        One whose record names `after_jobs` is passed over until these have ended.
 
         message_id  only this one
         """
@@ -215,7 +224,9 @@ def _claimable(message_id: int | None):
         other.c.role == "assistant",
         or_(other.c.state.in_(WORKING), and_(other.c.state == "waiting", other.c.id < messages.c.id)),
     )
-    query = select(messages).where(messages.c.role == "assistant", messages.c.state == "waiting", ~in_the_way.exists())
+    query = select(messages).where(
+        messages.c.role == "assistant", messages.c.state == "waiting", ~in_the_way.exists(), _AFTER_JOBS
+    )
     if message_id is not None:
         query = query.where(messages.c.id == message_id)
     return query.order_by(messages.c.id).limit(1)

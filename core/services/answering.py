@@ -89,7 +89,7 @@ class AnswerEngine:
             try:
                 message = self._store.claim_answer(self._owner, lease_s=LEASE_S)
                 if message is not None:
-                    self._run(message)
+                    self._run(message, may_wait=True)
                     continue
             except StorageError as error:
                 # A full disk or a locked database may pass.
@@ -97,14 +97,18 @@ class AnswerEngine:
                 self._closing.wait(_AFTER_ERROR_S)
             self._wake.wait(_IDLE_S)
 
-    def _run(self, message: MessageRecord, on_event: Callable[[Event], None] | None = None) -> None:
+    def _run(
+        self, message: MessageRecord, on_event: Callable[[Event], None] | None = None, *, may_wait: bool = False
+    ) -> None:
         stop, ended = threading.Event(), threading.Event()
         self._stops[message.id] = stop
         watcher = threading.Thread(target=self._watch, args=(message.id, stop, ended), name="answer-watch", daemon=True)
         watcher.start()
         try:
             with self._one_at_a_time:
-                self._runner.run(message, stop, is_closing=self._closing.is_set, on_event=on_event or _nobody)
+                self._runner.run(
+                    message, stop, is_closing=self._closing.is_set, on_event=on_event or _nobody, may_wait=may_wait
+                )
         finally:
             ended.set()
             del self._stops[message.id]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.errors import ConfigError
@@ -74,8 +74,12 @@ class ChatService:
 
     # ── turns ────────────────────────────────────────────────────────────────
 
-    def ask(self, conversation_id: str, text: str, *, request_key: str) -> tuple[MessageRecord, MessageRecord]:
+    def ask(
+        self, conversation_id: str, text: str, *, request_key: str, after_jobs: Sequence[int] = ()
+    ) -> tuple[MessageRecord, MessageRecord]:
         """The question and its waiting answer, at once. The same request_key again gives the same two.
+
+        after_jobs  files that were added with the question: it's answered when these jobs have ended
 
         raises  ConfigError for a blank or an absurdly long question
         """
@@ -86,7 +90,7 @@ class ChatService:
                 f"the question has {len(text):,} characters and at most {MAX_QUESTION_CHARS:,} are taken; "
                 "drop long texts in as a file"
             )
-        turn = self._store.add_turn(conversation_id, text, request_key=request_key)
+        turn = self._store.add_turn(conversation_id, text, request_key=request_key, after_jobs=after_jobs)
         if not self._store.get(conversation_id).title:
             self._store.update(conversation_id, title=title_of(text))
         self._engine.wake()

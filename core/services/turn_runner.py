@@ -36,6 +36,7 @@ from core.settings import Settings
 logger = logging.getLogger(__name__)
 
 _HISTORY_MESSAGES = 10
+_FIRST_JOBS = 3  # of a folder of thousands, the first ones are enough to begin with
 _ANSWERED = ("complete", "stopped", "cut")
 
 
@@ -57,6 +58,7 @@ class TurnRunner:
     refusal   decides before the model runs whether the documents can't hold the answer; None never does
     injector  makes the prompt's last message; overview_injector for questions about whole documents
     executor  runs the search, so that a stop needn't wait for it
+    arriving  the jobs that bring documents into a collection (None: any), the first of them first
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class TurnRunner:
         injector: ContentInjector | None = None,
         overview_injector: ContentInjector | None = None,
         executor: Executor | None = None,
+        arriving: Callable[[str | None], Sequence[int]] = lambda collection: (),
     ) -> None:
         self._settings, self._store, self._gate = settings, store, gate
         self._augmentor, self._documents = augmentor, documents
@@ -79,6 +82,7 @@ class TurnRunner:
         self._injector = injector or NumberedContentInjector()
         self._overview_injector = overview_injector or NumberedContentInjector(prompt_template=OVERVIEW_TEMPLATE)
         self._executor = executor or IdleThreadExecutor()
+        self._arriving = arriving
         self._writer = AnswerWriter(settings, model)
 
     def run(
@@ -88,14 +92,18 @@ class TurnRunner:
         *,
         is_closing: Callable[[], bool] = lambda: False,
         on_event: OnEvent = lambda event: None,
+        may_wait: bool = False,
     ) -> None:
-        """Ends in a saved state whatever happens: complete, stopped, cut, failed or interrupted."""
+        """Ends in a saved state whatever happens: complete, stopped, cut, failed or interrupted.
+
+        may_wait  give the answer back as waiting while its first documents are still being indexed
+        """
         try:
             question = self._store.message(message.reply_to or 0)
             conversation = self._store.get(message.conversation_id)
             turn = Turn(self._store, message, question, conversation, stop, is_closing, on_event)
             with self._gate.answering():
-                self._answer(turn)
+                self._answer(turn, may_wait)
         except StoppedError:
             state, reason = ("interrupted", say.CLOSED) if is_closing() else ("stopped", "")
             self._end(message.id, state=state, reason=reason)
@@ -107,14 +115,18 @@ class TurnRunner:
             logger.exception("answer %d failed", message.id)
             self._fail(message.id, FootnoteError(say.BROKEN), on_event)
 
-    def _answer(self, turn: Turn) -> None:
+    def _answer(self, turn: Turn, may_wait: bool) -> None:
         if turn.message.record.get("goes_on") and turn.message.text:
             return self._writer.go_on(turn)
         text = turn.question.text
         before = self._typed_before(turn)
         if read_intent(text, has_history=bool(before)).kind == "small_talk":
             return self._say(turn, say.small_talk_reply(text))
+        # Asked for in this order, a document that comes in between is counted.
+        arriving = self._arriving(turn.scope.collection) if may_wait else ()
         documents = len(turn.scope.document_ids) or self._documents.count(collection=turn.scope.collection)
+        if not documents and arriving:
+            return self._give_back(turn, arriving)
         if not documents:
             return self._say(turn, say.NO_DOCUMENTS[say.language_of(text)])
         augmented = self._search(turn, before, documents)
@@ -128,6 +140,12 @@ class TurnRunner:
             return self._refuse(turn, [], [])
         is_overview = getattr(augmented.trace, "decision", "") == "overview"
         return self._writer.write(turn, contents, self._overview_injector if is_overview else self._injector)
+
+    def _give_back(self, turn: Turn, arriving: Sequence[int]) -> None:
+        """Until the first of them are there; the engine takes other questions meanwhile."""
+        turn.check_stop()
+        record = {**turn.message.record, "after_jobs": list(arriving[:_FIRST_JOBS])}
+        self._store.update_message(turn.message.id, state="waiting", record=record)
 
     def _typed_before(self, turn: Turn) -> list[ChatMessage]:
         """The turns before, as they were typed: what a follow-up refers to."""

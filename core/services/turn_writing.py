@@ -107,7 +107,9 @@ class AnswerWriter:
     ) -> Result:
         """Read the prompt and write the answer, saving it as it grows."""
         new = tokens - model.reusable_tokens(request.messages)
-        turn.phase("reading", say.reading_phase(new, self.speed.seconds(new)), **changes)
+        estimate = self.speed.seconds(new)
+        turn.record["reading"] = {"tokens": new, "seconds": round(estimate, 1), "started": time.time()}
+        turn.phase("reading", say.reading_phase(new, estimate), **changes)
         started = written = saved = time.monotonic()
         text = begun
         for event in stream_reply(model, request, stop=turn.stop, begun=begun):

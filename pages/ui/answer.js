@@ -104,6 +104,7 @@ const writeSource = (source, data) => {
   if (source.numbered) summary.appendChild(element("span", "number", String(source.n)))
   summary.appendChild(element("span", "title", source.title))
   if (source.place) summary.appendChild(element("span", "place", source.place))
+  if (source.gone) summary.appendChild(element("span", "gone", source.gone))
   if (source.heading) summary.appendChild(element("span", "heading", source.heading))
   row.appendChild(summary)
   const passage = element("blockquote", "passage")
@@ -216,5 +217,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   text.classList.toggle("writing", data.writing)
   part(root, "footer", [data.footer, data.copy, data.again, data.plain], holder =>
     writeFooter(holder, data, name => setTriggerValue("action", name)))
+  if (data.refused) {
+    // Nothing was found: that is said first, and what comes closest after it.
+    const sources = root.querySelector(":scope > .sources")
+    if (text.nextSibling !== sources) text.after(sources)
+  }
   follow()
 }

@@ -5,7 +5,8 @@ The data is plain JSON; `answer.js` builds it from text nodes, never from HTML.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,13 @@ def _component():
     )
 
 
-def draw_answer(message: MessageRecord, *, on_again: Callable[[int], None] | None = None) -> None:
+def draw_answer(
+    message: MessageRecord,
+    *,
+    on_again: Callable[[int], None] | None = None,
+    awaited: int = 0,
+    gone: Collection[int] = (),
+) -> None:
     """The answer as it is now. While it's being written, the caller draws it again and again under the same key."""
     key = f"answer-{message.id}"
 
@@ -49,10 +56,19 @@ def draw_answer(message: MessageRecord, *, on_again: Callable[[int], None] | Non
             on_again(message.id)
 
     # In a list: of a dict, Streamlit would look for data frames in every value, and import pandas for it.
-    _component()(key=key, data=[answer_data(message, last=on_again is not None)], on_action_change=act)
+    _component()(
+        key=key,
+        data=[answer_data(message, last=on_again is not None, awaited=awaited, gone=gone)],
+        on_action_change=act,
+    )
 
 
-def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]:
+def answer_data(
+    message: MessageRecord, *, last: bool = False, awaited: int = 0, gone: Collection[int] = ()
+) -> dict[str, Any]:
+    """awaited  files that are still to be indexed before this question is answered
+    gone     ids of documents that were deleted since
+    """
     refused = bool(message.record.get("refused"))
     ended = message.state in MESSAGE_ENDED
     numbered = 0 if refused else len(message.sources)
@@ -60,11 +76,12 @@ def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]
         "id": message.id,
         "ended": ended,
         "last": last,
-        "status": "" if ended or message.text else _phase(message),
+        "refused": refused,
+        "status": "" if ended or message.text else phase(message, awaited),
         "writing": message.state == "writing",
         "sources_line": _sources_line(message.sources, refused),
         "sources": [
-            _source(source, title, message, refused)
+            _source(source, title, message, refused, gone=source.document_id in gone)
             for source, title in zip(message.sources, titles(message.sources), strict=True)
         ],
         "blocks": blocks(message.text, sentences=message.sentences, source_count=numbered),
@@ -78,7 +95,14 @@ def answer_data(message: MessageRecord, *, last: bool = False) -> dict[str, Any]
     }
 
 
-def _phase(message: MessageRecord) -> str:
+def phase(message: MessageRecord, awaited: int = 0, *, now: float | None = None) -> str:
+    """What is being done, with what is left of the estimated wait at `now` (seconds since 1970)."""
+    if message.state == "waiting" and awaited:
+        return counted("phase.waiting_files", awaited)
+    reading = message.record.get("reading") or {}
+    if message.state == "reading" and reading.get("seconds", 0) >= 1:
+        left = round(reading["seconds"] - ((time.time() if now is None else now) - reading["started"]))
+        return t("phase.reading_left" if left > 0 else "phase.reading_over", tokens=f"{reading['tokens']:,}", left=left)
     known = message.record.get("phase")
     return str(known) if known else t(f"phase.{message.state}")
 
@@ -113,7 +137,7 @@ def place(source: Source) -> str:
     return ", ".join(parts)
 
 
-def _source(source: Source, title: str, message: MessageRecord, refused: bool) -> dict[str, Any]:
+def _source(source: Source, title: str, message: MessageRecord, refused: bool, *, gone: bool) -> dict[str, Any]:
     citing = [s["text"] for s in message.sentences if s.get("source") == source.number]
     best = best_sentence(source.text, citing)
     return {
@@ -125,7 +149,8 @@ def _source(source: Source, title: str, message: MessageRecord, refused: bool) -
         "scores": scores(source),
         "words": ", ".join(source.matched_terms),
         "runs": runs(source.text, tuple(source.matched_terms), best),
-        "href": f"/download/{source.document_id}" if source.document_id is not None else "",
+        "href": f"/download/{source.document_id}" if source.document_id is not None and not gone else "",
+        "gone": t("source.gone") if gone else "",
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,9 +69,9 @@ def submit() -> None:
         return
     chat = _chat_to_ask_in(value.text.strip())
     options = get_services().chat.conversation(chat).options if chat else view().options
-    hand_over(value.files or (), collection=options.get("collection") or DEFAULT_COLLECTION)
+    jobs = hand_over(value.files or (), collection=options.get("collection") or DEFAULT_COLLECTION)
     if chat and value.text.strip():
-        ask(chat, value.text)
+        ask(chat, value.text, after_jobs=jobs)
 
 
 def _chat_to_ask_in(text: str) -> str | None:
@@ -83,12 +84,13 @@ def _chat_to_ask_in(text: str) -> str | None:
     return shown.chat
 
 
-def ask(chat: str, text: str) -> None:
+def ask(chat: str, text: str, *, after_jobs: Sequence[int] = ()) -> None:
+    """after_jobs  files that came with the question: the answer waits for them"""
     service = get_services().chat
     if _is_being_answered(service.messages(chat), text):
         return
     key = hashlib.sha256(f"{chat}\0{view().seen}\0{text}".encode("utf-8", "replace")).hexdigest()[:32]
-    service.ask(chat, text, request_key=key)
+    service.ask(chat, text, request_key=key, after_jobs=after_jobs)
 
 
 def _is_being_answered(messages: list[MessageRecord], text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import streamlit as st
 
@@ -26,8 +26,9 @@ def draw_thread(chat: str, messages: Sequence[MessageRecord]) -> None:
     answers = [i for i, message in enumerate(messages) if message.role == "assistant"]
     unfinished = [i for i in answers if messages[i].state not in MESSAGE_ENDED]
     live = unfinished[0] if unfinished else answers[-1] if answers else len(messages)
+    gone = deleted_since(messages[:live])
     for message in messages[:live]:
-        _draw_message(message, last=False)
+        _draw_message(message, last=False, gone=gone)
     if unfinished:
         st.fragment(_draw_growing, run_every=FAST_S)(_print(messages[live:]))
     else:
@@ -62,16 +63,37 @@ def _draw_resting(chat: str, live: int, shown: list[tuple[int, bool]]) -> None:
 def _draw_unless_changed(messages: Sequence[MessageRecord], live: int, shown: list[tuple[int, bool]]) -> None:
     if _print(messages) != shown:
         st.rerun()
+    gone = deleted_since(messages[live:])
     for message in messages[live:]:
-        _draw_message(message, last=message is messages[-1])
+        _draw_message(message, last=message is messages[-1], gone=gone)
 
 
-def _draw_message(message: MessageRecord, *, last: bool) -> None:
+def deleted_since(messages: Sequence[MessageRecord]) -> set[int]:
+    """Ids of documents that were sources of these answers and aren't there any more."""
+    used = {source.document_id for message in messages for source in message.sources if source.document_id is not None}
+    return {document_id for document_id in used if not _is_there(document_id)}
+
+
+def _is_there(document_id: int) -> bool:
+    try:
+        get_services().library.document(document_id)
+    except NotFoundError:
+        return False
+    return True
+
+
+def awaited_files(message: MessageRecord) -> int:
+    """How many files are still to be indexed before this question is answered."""
+    wanted = set(message.record.get("after_jobs") or ()) if message.state == "waiting" else set()
+    return len(wanted & {job.id for job in get_services().library.jobs(active_only=True)}) if wanted else 0
+
+
+def _draw_message(message: MessageRecord, *, last: bool, gone: Collection[int]) -> None:
     if message.role == "user":
         st.html(f'<div class="fn-question">{escaped(message.text)}</div>')
         return
     with st.container(key=f"message_{message.id}", gap="xsmall"):
-        draw_answer(message, on_again=again if last else None)
+        draw_answer(message, on_again=again if last else None, awaited=awaited_files(message), gone=gone)
         said = note(message)
         if said:
             st.html(f'<div class="fn-note">{escaped(said)}</div>')

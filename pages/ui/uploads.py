@@ -56,13 +56,15 @@ def upload_area(*, collection: str = DEFAULT_COLLECTION, on_conflict: str = "kee
     _component()(key="upload", data=[data], on_added_change=added)
 
 
-def hand_over(files: Iterable[UploadedFile], *, collection: str) -> None:
-    """Files attached to a question. One that is refused is named, and the others go on."""
+def hand_over(files: Iterable[UploadedFile], *, collection: str) -> list[int]:
+    """Files attached to a question; gives their jobs. One that is refused is named, and the others go on."""
+    jobs = []
     for file in files:
         try:
-            get_services().library.add_bytes(file.name, file, collection=collection, batch=batch())
+            jobs.append(get_services().library.add_bytes(file.name, file, collection=collection, batch=batch()).id)
         except FootnoteError as error:
             notify(sentence(error), "error")
+    return jobs
 
 
 def batch() -> str:

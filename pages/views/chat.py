@@ -54,8 +54,8 @@ else:
 jobs = services.library.jobs(batch=batch())
 running = sum(job.state not in JOB_ENDED for job in jobs)
 draw_jobs(batch=batch(), keep_done_s=15 if messages else 60)
-if running:
+if running and not is_busy(messages):
     st.caption(counted("hint", running))
-elif messages and not documents:
+elif messages and not documents and not running:
     st.caption(t("hint.no_documents"))
 draw_bottom(chat.id if chat else None, is_busy(messages))

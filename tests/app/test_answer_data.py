@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from core.records import MessageRecord, Source
-from pages.ui.answer import answer_data, place, scores
+from pages.ui.answer import answer_data, phase, place, scores
 from pages.ui.chat_thread import note
 
 NOW = datetime(2031, 3, 4, tzinfo=UTC)
@@ -109,3 +109,31 @@ def test_e16_an_answer_without_words_is_said_in_words():
         "No answer was produced; try again"
     )
     assert note(ANSWER) == ""
+
+
+def test_the_wait_for_reading_counts_down_and_then_admits_that_it_is_late():
+    record = {"phase": "Reading 1,240 tokens, about 9 s", "reading": {"tokens": 1240, "seconds": 9.0, "started": 100.0}}
+    reading = replace(ANSWER, state="reading", text="", record=record)
+    assert [phase(reading, now=now) for now in (100.0, 103.2, 108.4, 109.0, 150.0)] == [
+        "Reading 1,240 tokens, about 9 s left",
+        "Reading 1,240 tokens, about 6 s left",
+        "Reading 1,240 tokens, about 1 s left",
+        "Reading 1,240 tokens, longer than expected",
+        "Reading 1,240 tokens, longer than expected",
+    ]
+    quick = {"phase": "Reading 20 tokens", "reading": {"tokens": 20, "seconds": 0.3, "started": 100.0}}
+    assert phase(replace(reading, record=quick), now=150.0) == "Reading 20 tokens"
+
+
+def test_a_waiting_question_says_how_many_files_it_waits_for():
+    waiting = replace(ANSWER, state="waiting", text="", record={"after_jobs": [4, 5, 6]})
+    assert phase(waiting, awaited=3) == "Waiting for 3 files that were just added"
+    assert phase(waiting, awaited=1) == "Waiting for 1 file that was just added"
+    assert phase(waiting) == "Waiting for its turn"
+
+
+def test_a_source_whose_document_was_deleted_since_says_so_and_offers_no_original():
+    here = answer_data(ANSWER, gone={8})["sources"][0]
+    assert (here["href"], here["gone"]) == ("/download/7", "")
+    gone = answer_data(ANSWER, gone={7})["sources"][0]
+    assert (gone["href"], gone["gone"]) == ("", "deleted since")

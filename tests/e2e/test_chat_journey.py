@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pymupdf
@@ -140,12 +141,25 @@ def test_f10_a_question_is_shown_as_typed(chat_page):
     expect(page.locator(".st-key-current_chat")).to_contain_text("# fee ~0.5~ *a* :\u2060smile: <b>b</b> $x$")
 
 
+def attach(page, *files):
+    chosen = [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in files]
+    page.get_by_test_id("stChatInput").locator("input[type=file]").set_input_files(chosen)
+    for name, _ in files:
+        expect(page.get_by_test_id("stChatInput")).to_contain_text(name)
+    expect(page.get_by_test_id("stChatInputSubmitButton")).to_be_enabled()
+
+
 def test_a_file_attached_to_a_question_comes_into_the_library(server, page):
     open_page(page, server.url)
-    attached = {"name": "attached.txt", "mimeType": "text/plain", "buffer": b"The gate code is 9917."}
-    page.get_by_test_id("stChatInput").locator("input[type=file]").set_input_files([attached])
-    expect(page.get_by_test_id("stChatInput")).to_contain_text("attached.txt")
-    send = page.get_by_test_id("stChatInputSubmitButton")
-    expect(send).to_be_enabled()
-    send.click()
+    attach(page, ("attached.txt", b"The gate code is 9917."))
+    page.get_by_test_id("stChatInputSubmitButton").click()
     expect(page.locator(".fn-job", has_text="attached.txt").filter(has_text="Searchable")).to_be_visible()
+
+
+def test_a_question_waits_for_the_files_that_come_with_it(server, page):
+    open_page(page, server.url)
+    long = "\n\n".join(f"Berth {n} is {n % 40} metres long and has shore power." for n in range(20_000)).encode()
+    attach(page, ("berths.txt", long), ("harbour.txt", b"The harbour master of Lindau is called Zoltan Example."))
+    ask(page, "What is the harbour master of Lindau called?")
+    expect(page.locator(".status")).to_have_text(re.compile(r"^Waiting for [12] files? that (was|were) just added$"))
+    expect(wait_for_end(page, 60_000).locator(".text")).to_contain_text("Zoltan Example")
