@@ -1,5 +1,6 @@
 """Footnote without a browser: the same services, the same data folder, safe to run beside the app.
 
+\b
     python cli.py ingest ~/papers --recursive
     python cli.py ask "When can I cancel?"
 
@@ -18,7 +19,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,10 +30,10 @@ from typer.exceptions import TyperException
 from core.errors import ConfigError, FootnoteError
 from core.records import DEFAULT_COLLECTION
 from core.registry import lookup
-from core.services import rows
+from core.services import rows, terminal
+from core.services.arguments import check_collection, filter_of, options_first
 from core.services.tables import table
 from core.settings import Settings
-from core.text.file_names import one_line, told_apart
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(invoke_without_command=True, help="List the models that Footnote can fetch, or fetch one.")
@@ -64,47 +65,33 @@ def ingest(
     places: Annotated[list[str], typer.Argument(metavar="PATH|URL...", help="Files, folders or web addresses.")],
     collection: Annotated[str, typer.Option(help="Collection to add to.")] = DEFAULT_COLLECTION,
     recursive: Annotated[bool, typer.Option(help="Folders with all that is below them.")] = False,
-    glob: Annotated[str | None, typer.Option(help="Only paths in the folder that match, e.g. '**/*.pdf'.")] = None,
+    glob: Annotated[str | None, typer.Option(help="Only what matches: '*.md', or '**/*.md' with all below.")] = None,
     password: Annotated[str | None, typer.Option(help="For encrypted files.")] = None,
     prune: Annotated[bool, typer.Option(help="Remove from the index what is gone from the folders.")] = False,
 ) -> None:
     """Read files, folders and web pages into the index."""
-    failed = 0
+    failed = read = 0
     with services() as s:
         for row in s.batches.ingest(
             places, collection=collection, recursive=recursive, glob=glob, password=password, prune=prune
         ):
             failed += row["status"] in ("failed", "needs_password", "stopped")
-            place = one_line(row["source"])
+            read += row["status"] != "removed"
             if row["error"]:
-                # A model that is missing says nothing of the file.
-                known = place.rpartition("/")[2] in row["error"]
-                complain(row["error"] if known else f"{place}: {row['error']}")
-            if State.as_json:
-                print(json.dumps(row, ensure_ascii=False), flush=True)
-            else:
-                print(f"{row['status']:<14} {place}  {_facts(row)}".rstrip(), flush=True)
+                complain(terminal.ingest_error(row))
+            show(row, terminal.ingest_line(row))
+    if not read:
+        complain("no file matched, so nothing was read; --recursive or --glob '**/*.md' also reaches the folders below")
     raise typer.Exit(1 if failed else 0)
-
-
-def _facts(row: rows.Row) -> str:
-    parts = [_counted(row["pages"], "page"), _counted(row["segments"], "segment")]
-    parts.append(f"{row['seconds']:.1f} s" if row["seconds"] else "")
-    parts.append(row["note"] if row["status"] == "duplicate" else "")
-    return ", ".join(filter(None, [*parts, *(f"note: {note}" for note in row["warnings"])]))
-
-
-def _counted(count: int | None, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}" if count else ""
 
 
 @app.command()
 def documents(collection: Collection = None) -> None:
     """List the documents."""
     with services() as s:
+        check_collection(s.library, collection)
         found = [rows.document_row(record) for record in s.library.documents(collection=collection)]
-    names = told_apart([(row["name"], row["source"]) for row in found])
-    lines = [{**row, "name": name} for row, name in zip(found, names, strict=True)]
+    lines = terminal.documents_told_apart(found)
     show({"documents": found}, table(lines, "id", "name", "collection", "type", "pages", "segments"))
 
 
@@ -121,7 +108,7 @@ def jobs() -> None:
     """List what runs, waits or has failed."""
     with services() as s:
         found = [rows.job_row(record) for record in s.library.jobs()]
-    show({"jobs": found}, table(found, "id", "name", "state", "progress", "phase", "reason"))
+    show({"jobs": found}, table(terminal.job_lines(found), "id", "name", "state", "progress", "phase", "reason"))
 
 
 @app.command()
@@ -137,10 +124,7 @@ def segments(document_id: Annotated[int, typer.Argument(metavar="ID")]) -> None:
     """Show the segments of a document."""
     with services() as s:
         found = [rows.segment_row(record) for record in s.library.segments(document_id)]
-    show(
-        {"segments": found},
-        "\n\n".join(f"[{row['index']}] {row['start']}-{row['end']}\n{row['text']}" for row in found),
-    )
+    show({"segments": found}, terminal.segments_text(found))
 
 
 # ── questions ────────────────────────────────────────────────────────────────
@@ -156,8 +140,9 @@ def search(
     min_score: Annotated[float | None, typer.Option(min=0, max=1, help="Lowest (cosine + 1) / 2.")] = None,
 ) -> None:
     """Find the segments that fit a query."""
-    condition = _filter(filter)
+    condition = filter_of(filter)
     with services() as s:
+        check_collection(s.library, collection)
         result = s.search.search(
             query, limit=limit, retriever=retriever, collection=collection, filter=condition, min_score=min_score
         )
@@ -165,29 +150,8 @@ def search(
     for failure in result.trace.failures:
         complain(failure)
     sources = [content.segment.metadata.get_string("source") for content in result.contents]
-    lines = [_result(row, place) for row, place in zip(found, _places(found, sources), strict=True)]
-    show({"query": query, "seconds": round(result.seconds, 4), "results": found}, "\n\n".join(lines))
-
-
-def _result(row: rows.Row, place: str) -> str:
-    scores = ", ".join(f"{name} {value:.3f}" for name, value in row["scores"].items())
-    return f"{row['rank']}. {place}  ({scores})\n{row['text']}"
-
-
-def _places(found: Sequence[rows.Row], sources: Sequence[str | None]) -> list[str]:
-    labels = told_apart([(row["document"], source or "") for row, source in zip(found, sources, strict=True)])
-    return [label + (f" p. {row['page']}" if row["page"] else "") for row, label in zip(found, labels, strict=True)]
-
-
-def _filter(text: str | None) -> Any:
-    from core.filters import filter_from_json
-
-    if text is None:
-        return None
-    try:
-        return filter_from_json(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"--filter {text!r} is not JSON: {error}") from None
+    text = terminal.results_text(found, sources)
+    show({"query": query, "seconds": round(result.seconds, 4), "results": found}, text)
 
 
 @app.command()
@@ -198,14 +162,12 @@ def ask(
 ) -> None:
     """Ask your documents."""
     with services() as s:
+        check_collection(s.library, collection)
         message = s.chat.answer_now(question, conversation_id=conversation, collection=collection)
-        row = rows.answer_row(message)
     for sentence in (*message.record.get("retrieval", {}).get("failures", ()), message.reason):
         if sentence:
             complain(sentence)
-    places = _places(row["sources"], [source.metadata.get("source") for source in message.sources])
-    lines = [row["answer"], *(f"[{number}] {place}" for number, place in enumerate(places, start=1))]
-    show(row, "\n".join(filter(None, lines)))
+    show(rows.answer_row(message), terminal.answer_text(message))
     raise typer.Exit(1 if message.state == "failed" else 0)
 
 
@@ -244,7 +206,7 @@ def backup(file: Path) -> None:
     """Write everything into one file, also while the app runs."""
     with services() as s:
         counts = s.maintenance.backup(file)
-    show({"ok": True, **counts}, f"saved {_counts(counts)} to {file.name}")
+    show({"ok": True, **counts}, f"saved {terminal.counts_text(counts)} to {file.name}")
 
 
 @app.command()
@@ -253,11 +215,7 @@ def restore(file: Path) -> None:
     from core.bootstrap import restore_backup
 
     counts = restore_backup(_settings(), file)
-    show({"ok": True, **counts}, f"restored {_counts(counts)}")
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+    show({"ok": True, **counts}, f"restored {terminal.counts_text(counts)}")
 
 
 @models_app.callback()
@@ -281,9 +239,7 @@ def models_fetch(name: str) -> None:
 
 
 def _progress(done: int, total: int) -> None:
-    print(
-        f"\r{done / 1e6:,.0f} of {total / 1e6:,.0f} MB", end="\n" if done >= total else "", file=sys.stderr, flush=True
-    )
+    print(terminal.progress_text(done, total), end="", file=sys.stderr, flush=True)
 
 
 @app.command()
@@ -292,10 +248,7 @@ def strategies() -> None:
     from core.bootstrap import registries
 
     found = registries()
-    lines = [
-        f"{kind}\n" + "\n".join(f"  {name:<24} {text}" for name, text in names.items()) for kind, names in found.items()
-    ]
-    show({"strategies": found}, "\n".join(lines))
+    show({"strategies": found}, terminal.strategies_text(found))
 
 
 # ── shared ───────────────────────────────────────────────────────────────────
@@ -317,33 +270,18 @@ def services() -> Iterator[Any]:
 
 
 def show(value: rows.Row, text: str) -> None:
-    print(json.dumps(value, ensure_ascii=False, default=str) if State.as_json else text)
+    print(json.dumps(value, ensure_ascii=False, default=str) if State.as_json else text, flush=True)
 
 
 def complain(sentence: str) -> None:
     print(sentence, file=sys.stderr)
 
 
-def _options_first(arguments: list[str]) -> list[str]:
-    """`--json` and `--data DIR` may stand anywhere; they are moved before the command, where Typer reads them."""
-    first, rest, waiting = [], [], iter(arguments)
-    for argument in waiting:
-        if argument == "--":
-            rest += [argument, *waiting]
-        elif argument == "--json" or argument.startswith("--data="):
-            first.append(argument)
-        elif argument == "--data":
-            first += [argument, *([value] if (value := next(waiting, None)) is not None else [])]
-        else:
-            rest.append(argument)
-    return first + rest
-
-
 def main(arguments: list[str] | None = None) -> int:
     # What people are to know is said in one line by the command itself; here only what nobody foresaw.
     logging.basicConfig(level=logging.ERROR)
     try:
-        result = app(_options_first(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
+        result = app(options_first(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
     except typer.Exit as done:
         return done.exit_code
     except typer.Abort:

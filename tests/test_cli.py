@@ -229,3 +229,73 @@ def test_h02_an_error_of_the_model_names_the_file_too(run, folder, tmp_path, mon
     assert (status, row["status"]) == (1, "failed")
     assert err.splitlines() == [f"{folder}/pump.md: {row['error']}"]
     assert str(tmp_path / "gone") in row["error"] and "FOOTNOTE_EMBEDDING_MODEL" in row["error"]
+
+
+@pytest.fixture
+def show(tmp_path, monkeypatch, capsys):
+    """show(*arguments) -> (exit status, what a person sees, standard error)."""
+    monkeypatch.setenv("FOOTNOTE_CHAT_MODEL", "echo")
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "hashing")
+
+    def show(*arguments: object):
+        status = cli.main(["--data", str(tmp_path / "data"), *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return show
+
+
+def test_a_person_sees_which_source_a_sentence_rests_on(show, folder):
+    show("ingest", folder, "--recursive")
+    status, out, _ = show("ask", "How much does the valve V2 cost?", "--collection", "default")
+    assert status == 0
+    assert out.splitlines()[:4] == [
+        "The valve V2 costs 200 euros and opens at 7 bar [1].",
+        "",
+        "[1] valve.md, Valve V2",
+        "    # Valve V2 The valve V2 costs 200 euros and opens at 7 bar.",
+    ]
+    assert "closest" not in out
+
+
+def test_a_person_sees_the_closest_passages_of_a_refusal(show, folder):
+    show("ingest", folder, "--recursive")
+    _, out, _ = show("ask", "Who won the football championship in Norway?")
+    answer, _, heading, first, *_ = out.splitlines()
+    assert answer.startswith("The answer isn't in your documents.")
+    assert (heading, first[:4]) == ("closest passages:", "[1] ")
+
+
+def test_nothing_is_said_and_not_kept_silent(show, folder):
+    (folder / "pump.md").unlink()
+    for arguments in ([folder], [folder, "--glob", "*.pdf"], [folder, "--glob", "*.pdf", "--prune"]):
+        status, out, err = show("ingest", *arguments)
+        assert (status, out, len(err.splitlines())) == (0, "", 1) and "'**/*.md'" in err
+    status, out, err = show("ingest", folder, "--glob", "**/*.md")
+    assert (status, err) == (0, "") and "deep/valve.md" in out
+    assert show("search", "valve", "--filter", '{"key": "file_name", "equal": "no"}')[1] == "nothing found\n"
+    assert "100%" in show("jobs")[1]
+
+
+@pytest.mark.parametrize("arguments", [["search", "valve"], ["ask", "valve?"], ["documents"]])
+def test_an_unknown_collection_is_said_and_the_known_ones_named(show, folder, arguments):
+    assert show(*arguments, "--collection", "machine")[::2] == (
+        2,
+        "unknown collection 'machine'; there are none yet, add documents with ingest\n",
+    )
+    show("ingest", folder, "--collection", "machines")
+    show("ingest", folder / "pump.md")
+    status, out, err = show(*arguments, "--collection", "machine")
+    assert (status, out) == (2, "")
+    assert err == "unknown collection 'machine'; choose one of 'default', 'machines'\n"
+
+
+def test_a_filter_that_is_no_json_is_answered_with_an_example(show):
+    status, _, err = show("search", "valve", "--filter", "page=3")
+    assert (status, len(err.splitlines())) == (2, 1) and """--filter '{"key": "page", "equal": 3}'""" in err
+
+
+def test_the_examples_of_the_help_stand_on_lines_of_their_own(show):
+    lines = [line.strip() for line in show("--help")[1].splitlines()]
+    assert "python cli.py ingest ~/papers --recursive" in lines
+    assert 'python cli.py ask "When can I cancel?"' in lines

@@ -36,10 +36,12 @@ class BatchService:
     ) -> Iterator[Row]:
         """Index everything; yields a row (`core.services.rows.ingest_row`) as each file ends, in the order they end.
 
-        recursive  folders with all that is below them; glob on the path inside the folder
+        recursive  folders with all that is below them
+        glob       on the path inside the folder; one with "/" or "**" means what is below it too
         prune      documents whose files are gone from the named folders are removed, and yielded as "removed"
         """
         batch = uuid4().hex
+        recursive = recursive or (glob is not None and ("/" in glob or "**" in glob))
         folders = []
         for place in places:
             path = Path(place)
@@ -54,8 +56,9 @@ class BatchService:
                     yield from self._add_path(path, collection, password, batch)
             except DocumentError as error:
                 yield _failed(place, error)
-        self._indexing.start()
-        yield from self._ended(batch)
+        if self._library.jobs(batch=batch):  # to begin loads the embedding model
+            self._indexing.start()
+            yield from self._ended(batch)
         if prune:
             yield from self._prune(folders, collection)
 
