@@ -9,12 +9,13 @@ of types raises ConfigError when it meets such a value. ContainsString is litera
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from core.errors import ConfigError
+from core.errors import ConfigError, MetadataError
 from core.metadata import Metadata, MetadataValue
 
 
@@ -56,7 +57,7 @@ class _OnValue(_OnKey):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Metadata().put("value", self.value)  # refuses what metadata could never hold
+        _check_value(self.key, self.value)
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,12 @@ class IsIn(_OnKey):
 
     def __init__(self, key: str, values: Collection[MetadataValue]) -> None:
         if isinstance(values, str) or not isinstance(values, Collection):
-            raise ConfigError(f"the values of a filter on {key!r} must be a list, not {values!r}")
+            raise ConfigError(f"the values of a filter on {key!r} must be a list, not {reprlib.repr(values)}")
         object.__setattr__(self, "key", key)
         object.__setattr__(self, "values", tuple(values))
         self.__post_init__()
         for value in self.values:
-            Metadata().put("value", value)
+            _check_value(key, value)
 
     def matches(self, metadata: Metadata) -> bool:
         return any(IsEqualTo(self.key, value).matches(metadata) for value in self.values)
@@ -204,6 +205,8 @@ class metadata_key:
         return ContainsString(self.key, value)
 
 
+MAX_NESTING = 50
+
 _JSON_KINDS = {
     "equal": IsEqualTo,
     "not_equal": IsNotEqualTo,
@@ -220,22 +223,46 @@ _JSON_KINDS = {
 def filter_from_json(value: object) -> Filter:
     """A filter from JSON: {"key": "page", "equal": 3}, {"and": [f, g]}, {"or": [f, g]}, {"not": f}.
 
-    raises  ConfigError that names the part which is wrong and the words that are known
+    raises  ConfigError that names the part which is wrong and the words that are known, or that it's nested too deeply
     """
+    return _from_json(value, MAX_NESTING)
+
+
+def _from_json(value: object, depth: int) -> Filter:
+    if depth == 0:
+        raise ConfigError(f"the filter is nested more than {MAX_NESTING} deep; write it flatter")
     if not isinstance(value, dict):
-        raise ConfigError(f'a filter is an object such as {{"key": "page", "equal": 3}}, not {value!r}')
+        raise ConfigError(f'a filter is an object such as {{"key": "page", "equal": 3}}, not {reprlib.repr(value)}')
     if value.keys() == {"not"}:
-        return Not(filter_from_json(value["not"]))
+        return Not(_from_json(value["not"], depth - 1))
     for word, kind in (("and", And), ("or", Or)):
         if value.keys() == {word} and isinstance(value[word], list) and value[word]:
-            first, *rest = map(filter_from_json, value[word])
-            for part in rest:
-                first = kind(first, part)
-            return first
+            return _joined(kind, [_from_json(part, depth - 1) for part in value[word]])
     words = [word for word in value if word != "key"]
     if "key" in value and len(words) == 1 and words[0] in _JSON_KINDS:
         return _JSON_KINDS[words[0]](value["key"], value[words[0]])
-    raise ConfigError(f"can't read the filter {value!r}; known words: key, and, or, not, {', '.join(_JSON_KINDS)}")
+    raise ConfigError(
+        f"can't read the filter {reprlib.repr(value)}; known words: key, and, or, not, {', '.join(_JSON_KINDS)}"
+    )
+
+
+def _joined(kind: type[And] | type[Or], parts: list[Filter]) -> Filter:
+    """In halves, so that a long list becomes no deep filter."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = (len(parts) + 1) // 2
+    return kind(_joined(kind, parts[:middle]), _joined(kind, parts[middle:]))
+
+
+def _check_value(key: str, value: object) -> None:
+    """Refuses what metadata could never hold."""
+    try:
+        Metadata().put(key, value)  # type: ignore[arg-type]
+    except (MetadataError, RecursionError):
+        raise ConfigError(
+            f"the filter on {key!r} can't compare with {reprlib.repr(value)}; use text, a finite number, a boolean, "
+            "a date or a UUID"
+        ) from None
 
 
 def _compare(key: str, actual: MetadataValue, wanted: MetadataValue) -> int:

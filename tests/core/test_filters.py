@@ -89,7 +89,7 @@ def test_times_with_and_without_zone_dont_mix():
     ],
 )
 def test_a_filter_that_can_never_work_is_refused_at_once(make):
-    with pytest.raises(ValueError):
+    with pytest.raises(ConfigError):
         make()
 
 
@@ -117,3 +117,30 @@ def test_json_form():
 def test_unreadable_json_is_refused_with_the_known_words(value):
     with pytest.raises(ConfigError, match="filter"):
         filter_from_json(value)
+
+
+def nested(depth, word="not"):
+    value = {"key": "a", "equal": 1}
+    for _ in range(depth):
+        value = {"not": value} if word == "not" else {word: [value]}
+    return value
+
+
+@pytest.mark.parametrize("word", ["not", "and", "or"])
+def test_a_filter_that_is_nested_too_deeply_is_refused(word):
+    filter_from_json(nested(49, word)).matches(PAGE3)
+    for depth in (50, 5000):
+        with pytest.raises(ConfigError, match="nested more than 50 deep"):
+            filter_from_json(nested(depth, word))
+
+
+def test_a_long_list_of_filters_is_no_deep_one():
+    many = [{"key": "page", "equal": n} for n in range(5000)]
+    assert filter_from_json({"or": many}).matches(PAGE3) and not filter_from_json({"and": many}).matches(PAGE3)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), {}, {"b": 1}, [1], nested(5000)])
+@pytest.mark.parametrize("word", ["equal", "less", "in", "contains"])
+def test_a_value_that_nothing_can_be_compared_with_names_the_key(word, value):
+    with pytest.raises(ConfigError, match="'owner'"):
+        filter_from_json({"key": "owner", word: [value] if word == "in" else value})
