@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import re
 import socket
 import ssl
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from core.errors import DocumentError
 
 REDIRECTS = (301, 302, 303, 307, 308)
 MAX_REDIRECTS = 5
 BLOCK_BYTES = 64 * 1024
+# One letter is a drive.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+# What a request line may hold; the rest, blanks too, is written as %xx.
+_IN_TARGET = "%/:?#[]@!$&'()*+,;=~"
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -32,6 +37,11 @@ class FetchedFile:
     url: str
     name: str
     data: bytes
+
+
+def is_address(place: str) -> bool:
+    """Whether a text is meant as a web address and not as a path: "HTTP://x" and "ftp://x" are, "C:/x" isn't."""
+    return _ADDRESS.match(place) is not None
 
 
 def fetch_url(url: str, *, max_bytes: int, timeout_s: float = 30.0, allowed_hosts: Collection[str] = ()) -> FetchedFile:
@@ -46,11 +56,11 @@ def fetch_url(url: str, *, max_bytes: int, timeout_s: float = 30.0, allowed_host
     for _ in range(MAX_REDIRECTS + 1):
         try:
             status, location, data = _get(current, max_bytes, deadline, frozenset(allowed_hosts))
-        except (OSError, http.client.HTTPException) as error:
+            if status in REDIRECTS and location:
+                current = urljoin(current, location)
+                continue
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise _refused(url, _reason(error)) from error
-        if status in REDIRECTS and location:
-            current = urljoin(current, location)
-            continue
         if status != 200:
             raise _refused(url, f"the server answered {status} {http.client.responses.get(status, '')}".rstrip())
         return FetchedFile(current, _name(current), data)
@@ -71,7 +81,7 @@ def _get(url: str, max_bytes: int, deadline: float, allowed_hosts: frozenset[str
     connection.address = address
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("GET", target.replace(" ", "%20"), headers={"User-Agent": "Footnote", "Accept": "*/*"})
+        connection.request("GET", quote(target, safe=_IN_TARGET), headers={"User-Agent": "Footnote", "Accept": "*/*"})
         response = connection.getresponse()
         if response.status != 200:
             return response.status, response.getheader("Location"), b""
@@ -152,6 +162,8 @@ def _reason(error: Exception) -> str:
         return "its name can't be resolved; check the spelling and the network"
     if isinstance(error, ssl.SSLError):
         return "its certificate can't be trusted"
+    if isinstance(error, ValueError):
+        return "it is no valid address; check the spelling"
     return f"the connection failed ({type(error).__name__})"
 
 

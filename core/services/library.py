@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -98,6 +99,8 @@ class LibraryService:
         path = source_of(path)
         shown = display_name(path.name)
         try:
+            if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+                raise DocumentError(f"{shown!r} isn't a regular file; only files can be read", file_name=shown)
             with path.open("rb") as file:
                 return self.add_bytes(
                     path.name,
@@ -114,6 +117,9 @@ class LibraryService:
             raise DocumentError(f"{shown!r} is a folder, not a file; add the files in it", file_name=shown) from None
         except PermissionError:
             raise DocumentError(f"{shown!r} can't be read: permission denied", file_name=shown) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DocumentError(f"{shown!r} can't be read: {reason}; check the path", file_name=shown) from None
 
     def reindex(self, document_id: int) -> JobRecord:
         """Read and embed the kept original again. The present version stays searchable until the new one is saved."""

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from core.errors import DocumentError
-from core.loaders.url import fetch_url
+from core.loaders.url import fetch_url, is_address
 
 ALLOWED = ("127.0.0.1",)
 
@@ -84,7 +84,16 @@ def test_a_redirect_to_a_local_address_is_refused(server):
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///etc/passwd", "ftp://example.org/a", "http://", "gopher://x/", "http://x:99999/"]
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://example.org/a",
+        "http://",
+        "gopher://x/",
+        "http://x:99999/",
+        "http://[bad",
+        "http://[::1",
+    ],
 )
 def test_other_schemes_are_refused(url):
     with pytest.raises(DocumentError, match="can't be fetched"):
@@ -100,3 +109,19 @@ def test_what_is_too_large_too_slow_or_not_there_says_so(server):
         fetch(server.url + "/slow", timeout_s=0.3)
     with pytest.raises(DocumentError, match="redirects more than 5 times"):
         fetch(server.url + "/to/" * 8 + "/x")
+
+
+@pytest.mark.parametrize("url", ["http://" + "a" * 70 + ".example/", "http://x\udce9.example/"])
+def test_names_that_no_resolver_takes_are_one_sentence(url):
+    with pytest.raises(DocumentError, match="can't be fetched"):
+        fetch_url(url, max_bytes=1000)
+
+
+def test_an_address_is_told_from_a_path():
+    assert all(map(is_address, ("http://x", "HTTP://x", "ftp://x", "file:///x")))
+    assert not any(map(is_address, ("C://x", "a/b.txt", "notes: http://x", "://x")))
+
+
+def test_letters_beyond_ascii_are_fetched(server):
+    fetch(server.url + "/\u00fc x")
+    assert server.seen[-1] == "/%C3%BC%20x"

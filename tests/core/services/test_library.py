@@ -1,4 +1,6 @@
 import io
+import os
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +123,16 @@ def test_documents_collections_and_originals(parts):
 def test_reindexing_a_document_that_is_not_there_is_refused(parts):
     with pytest.raises(NotFoundError):
         parts.library.reindex(7)
+
+
+def test_what_is_no_regular_file_is_refused_and_never_waited_for(parts, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(DocumentError, match="isn't a regular file"):
+            parts.library.add_path(path)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
+def test_a_path_that_no_file_can_have_is_one_sentence(parts, tmp_path, name):
+    with pytest.raises(DocumentError, match="can't be read"):
+        parts.library.add_path(tmp_path / name)
