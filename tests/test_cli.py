@@ -266,6 +266,17 @@ def test_a_person_sees_the_closest_passages_of_a_refusal(show, folder):
     assert (heading, first[:4]) == ("closest passages:", "[1] ")
 
 
+def test_a_question_about_things_in_several_documents_is_answered(run, folder):
+    (folder / "tank.md").write_text("# Tank T7\n\nThe tank T7 holds 300 litres of oil.\n", encoding="utf-8")
+    (folder / "office.md").write_text("# Office\n\nThe office opens at 9, also in winter.\n", encoding="utf-8")
+    run("ingest", folder, "--recursive")
+    _, [answer], _ = run("ask", "Tell me all about V2 and P1 and T7")
+    assert not answer["refused"]
+    assert {source["document"] for source in answer["sources"]} >= {"valve.md", "pump.md", "tank.md"}
+    assert run("ask", "Tell me all about V3 and P5 and T9")[1][0]["refused"]
+    assert run("ask", "Which of V2 and P1 and T7 won the football final in Norway?")[1][0]["refused"]
+
+
 def test_nothing_is_said_and_not_kept_silent(show, folder):
     (folder / "pump.md").unlink()
     for arguments in ([folder], [folder, "--glob", "*.pdf"], [folder, "--glob", "*.pdf", "--prune"]):
@@ -299,3 +310,66 @@ def test_the_examples_of_the_help_stand_on_lines_of_their_own(show):
     lines = [line.strip() for line in show("--help")[1].splitlines()]
     assert "python cli.py ingest ~/papers --recursive" in lines
     assert 'python cli.py ask "When can I cancel?"' in lines
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("http://[bad", "no valid address"),
+        ("HTTP://127.0.0.1:1/a", "private or local"),
+        ("file:///etc/passwd", "only http:// and https://"),
+        ("FTP://example.org/a", "only http:// and https://"),
+        ("/dev/null", "isn't a regular file"),
+        ("a" * 300, "can't be read"),
+        ("not-there.txt", "doesn't exist"),
+    ],
+)
+def test_a_place_that_cannot_be_read_is_one_row_and_the_rest_goes_on(run, folder, place, said):
+    status, found, err = run("ingest", place, folder)
+    assert (status, sorted(row["status"] for row in found)) == (1, ["failed", "indexed"])
+    assert said in err and len(err.splitlines()) == 1
+
+
+def test_a_number_beyond_64_bits_is_no_id(run):
+    for command in ("delete", "segments"):
+        for number in (2**63, 10**30):
+            status, found, err = run(command, number)
+            assert (status, found, len(err.splitlines())) == (1, [], 1)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "?!", "..."])
+def test_a_query_without_a_word_is_refused(run, folder, query):
+    run("ingest", folder)
+    status, found, err = run("search", query)
+    assert (status, found, len(err.splitlines())) == (2, [], 1)
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        '{"not":' * 5000 + '{"key": "page", "equal": 1}' + "}" * 5000,
+        '{"not":' * 200_000,
+        '{"key": "page", "equal": NaN}',
+        '{"key": "page", "in": [null]}',
+        '{"key": "page", "less": "a"}',
+        '{"key": "file_name", "greater": 3}',
+        '{"key": "document_id", "equal": "x"}',
+        '{"key": "page", "equal": ' + "9" * 5000 + "}",
+    ],
+)
+def test_a_filter_that_cannot_work_is_one_sentence(run, folder, filter):
+    run("ingest", folder)
+    status, found, err = run("search", "pump", "--filter", filter)
+    assert (len(err.splitlines()), "Traceback" in err) == (1, False)
+    assert (status, found) == (2, [])
+
+
+def test_a_filter_may_hold_any_whole_number(run, folder):
+    run("ingest", folder)
+    assert run("search", "pump", "--filter", '{"key": "document_id", "less": 1000000000000000000000}')[0] == 0
+
+
+def test_a_mistyped_variable_is_named(run, monkeypatch):
+    monkeypatch.setenv("FOOTNOTE_RETREIVER", "keyword")
+    status, _, err = run("documents")
+    assert status == 0 and "FOOTNOTE_RETRIEVER" in err

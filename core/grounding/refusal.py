@@ -6,6 +6,9 @@
 the question the embedding model can read. The threshold is careful: of 2,672 questions that the documents answer 99 in
 a hundred are let through, of 578 that they don't 94 in a hundred are stopped. A question on the very topic of a segment
 that doesn't answer it can't be told apart here; that is left to the model.
+
+"All about V2 and P1" may be answered by two segments: where none holds all the names with a digit that are found, the
+coverage is that of the best few together.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ THRESHOLD = 0.35
 # One signal alone is less certain: lower, so that as many answerable questions pass.
 THRESHOLD_ALONE = 0.30
 _CLOSEST = 3
+_TOGETHER = 6  # contents that may answer a question between them
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,10 @@ class RefusalCheck:
             best = max(content.scores.get("cosine", 0.0) for content in contents)
             # What the model can't read it can't judge either.
             return (best if readable > 0.5 else 1.0), self._threshold_alone, {"cosine": best, "readable": readable}
+        together = _coverage_together(contents[:_TOGETHER])
         best_score, signals = -1.0, {}
         for content in contents:
-            cosine, coverage = content.scores.get("cosine", 0.0), content.scores.get("coverage", 0.0)
+            cosine, coverage = content.scores.get("cosine", 0.0), max(together, _coverage(content))
             score = (readable * cosine + coverage) / (readable + 1)
             if score > best_score:
                 best_score, signals = score, {"cosine": cosine, "coverage": coverage, "readable": readable}
@@ -95,3 +100,25 @@ class RefusalCheck:
 
     def _readable(self, query: str) -> float:
         return readable_share(query, self._tokenizer if hasattr(self._tokenizer, "offsets") else self._tokenizer())
+
+
+def _coverage_together(contents: Sequence[Content]) -> float:
+    """The coverage of contents that hold different names with a digit ("V2", "P1"); 0 where one of them holds all.
+
+    Careful: of each further content only the share of its words that are new names is added.
+    """
+    names = [{word for word in content.matched_terms if any(map(str.isdigit, word))} for content in contents]
+    found = set().union(*names)
+    if found in names or not found:
+        return 0.0
+    together, seen = 0.0, set()
+    for content, held in sorted(zip(contents, names, strict=True), key=lambda pair: -_coverage(pair[0])):
+        new = held - seen
+        if new:
+            together += _coverage(content) * (len(new) / len(content.matched_terms) if seen else 1)
+        seen |= held
+    return min(1.0, together)
+
+
+def _coverage(content: Content) -> float:
+    return content.scores.get("coverage", 0.0)

@@ -49,6 +49,27 @@ def test_the_content_that_comes_closest_decides():
     assert not decide(found(content("a", cosine=0.1, coverage=0.1), content("b", cosine=0.5, coverage=0.5))).refused
 
 
+def with_words(id, *words, **scores):
+    return Content(TextSegment(f"text {id}"), id, scores=scores, matched_terms=words)
+
+
+def test_names_that_several_contents_hold_between_them_count_together():
+    v2, p1, t7 = (with_words(word, word, cosine=0.2, coverage=0.3) for word in ("V2", "P1", "T7"))
+    decision = decide(found(v2, p1, t7))
+    assert not decision.refused and decision.signals["coverage"] == pytest.approx(0.9)
+    assert decide(found(v2, with_words("again", "V2", cosine=0.2, coverage=0.3))).refused
+    # Plain words don't: they meet in many a text that has nothing to do with the question.
+    assert decide(found(*(with_words(word, word, cosine=0.2, coverage=0.3) for word in ("pump", "red")))).refused
+
+
+def test_of_a_further_content_only_the_new_names_count():
+    first = with_words("a", "V2", "price", "weight", cosine=0.0, coverage=0.6)
+    second = with_words("b", "P1", "price", "weight", cosine=0.0, coverage=0.6)
+    assert decide(found(first, second)).signals["coverage"] == pytest.approx(0.8)
+    both = with_words("c", "V2", "P1", cosine=0.0, coverage=0.4)
+    assert decide(found(first, both)).signals["coverage"] == pytest.approx(0.6)
+
+
 def test_d13_the_closest_are_named():
     contents = [content(str(number), cosine=0.1, coverage=0.0) for number in range(5)]
     assert decide(found(*contents)).closest == tuple(contents[:3])
