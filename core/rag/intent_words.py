@@ -20,6 +20,10 @@ SMALL_TALK = _phrases(
     ok|okay|k|alright|all right|great|cool|nice|perfect|awesome|super|fine|got it|i see|understood|well done|good job
     bye|goodbye|good bye|see you|see you later|how are you|how are you doing|whats up|nice to meet you
     no thanks|no thank you|thats all|that is all|never mind
+    who are you|what are you|what can you do|what can you do for me|how can you help me|what can i ask you
+    wer bist du|was bist du|was kannst du|was kannst du fur mich tun|was kann ich dich fragen
+    あなたは誰|あなたは誰ですか|あなたはだれですか|あなたは何ができますか|あなたは何ができるの|あなたに何ができますか
+    你是谁|您是谁|你是誰|你能做什么|您能做什么|你可以做什么|你会做什么|你能幫我做什麼|你能帮我做什么
     hallo|guten morgen|guten tag|guten abend|moin|servus|danke|danke schon|dankeschon|vielen dank|tschuss
     auf wiedersehen|alles klar|wie geht es dir|bonjour|bonsoir|salut|merci|merci beaucoup|au revoir|dag|dank je|bedankt
     hola|buenos dias|buenas tardes|gracias|muchas gracias|adios|ciao|buongiorno|grazie|grazie mille|arrivederci

@@ -83,7 +83,7 @@ class ChatService:
 
         raises  ConfigError for a blank or an absurdly long question
         """
-        if not text.strip():
+        if not any(character.isprintable() and not character.isspace() for character in text):
             raise ConfigError("the question is empty; ask something about your documents")
         if len(text) > MAX_QUESTION_CHARS:
             raise ConfigError(

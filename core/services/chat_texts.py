@@ -38,14 +38,24 @@ THANKS: dict[Language, str] = {
     "ja": "どういたしまして。",
     "zh": "不客气。",
 }
+ABOUT: dict[Language, str] = {
+    "en": "I'm Footnote. I answer from your documents and show the passage behind each sentence. Ask me about them.",
+    "de": "Ich bin Footnote. Ich antworte aus Ihren Dokumenten und zeige zu jedem Satz die Stelle. Fragen Sie mich.",
+    "ja": "Footnoteです。あなたの文書から答え、それぞれの文の根拠となる箇所を示します。文書について質問してください。",
+    "zh": "我是 Footnote。我根据您的文档回答，并显示每句话所依据的段落。请问我关于您文档的问题。",
+}
 NO_ANSWER = "no answer was produced; try again"
 CUT = "the answer reached its longest length; go on with it, or set a longer one in the settings"
 CLOSED = "Footnote was closed while this answer was being made; ask again to get a whole one"
 BROKEN = "something went wrong while answering; the log has the details"
 
 _THANKS = re.compile(r"thank|thx|\bty\b|cheers|merci|grac|dank|ありがと|感謝|谢|謝", re.IGNORECASE)
+# Told from other small talk only, so a word is enough.
+_ABOUT = re.compile(
+    r"\bwho\b|\bwhat (?:are|can)\b|can you help|\bwer\b|\bwas (?:bist|kann)|誰|だれ|何|谁|做什|做甚", re.IGNORECASE
+)
 _GERMAN = re.compile(
-    r"\b(?:der|das|ist|sind|wer|wie|wann|wo|warum|welche[rsn]?|nicht|und|ich|hallo|danke|guten|bitte|kann|gibt)\b"
+    r"\b(?:der|das|ist|sind|wer|wie|wann|wo|warum|welche[rsn]?|nicht|und|ich|hallo|danke|guten|bitte|kann|kannst|bist|gibt)\b"
     r"|[äöüß]",
     re.IGNORECASE,
 )
@@ -61,8 +71,8 @@ def language_of(text: str) -> Language:
 
 
 def small_talk_reply(text: str) -> str:
-    """ "thanks!" gives "You're welcome."; everything else a greeting."""
-    said = THANKS if _THANKS.search(text) else SMALL_TALK
+    """ "thanks!" gives "You're welcome.", "who are you?" what this is; everything else a greeting."""
+    said = ABOUT if _ABOUT.search(text) else THANKS if _THANKS.search(text) else SMALL_TALK
     return said[language_of(text)]
 
 

@@ -15,12 +15,19 @@ _RULES_TOKENS = 300  # rules, question and turn markers
 
 @dataclass(frozen=True)
 class MemoryCost:
-    """Tokens of earlier messages in the next prompt: now, and after ten more turns like those so far."""
+    """Tokens of earlier messages in the next prompt: now, and after ten more turns like those so far.
+
+    most_…    the limits that these never pass
+    messages  how many are sent again at most
+    """
 
     now_original: int
     now_augmented: int
     after_ten_original: int
     after_ten_augmented: int
+    most_original: int
+    most_augmented: int
+    messages: int
 
 
 def memory_cost_of(messages: Sequence[MessageRecord], settings: Settings) -> MemoryCost:
@@ -36,6 +43,8 @@ def memory_cost_of(messages: Sequence[MessageRecord], settings: Settings) -> Mem
         _kept(augmented, window, most[1]),
         _kept([*original, *[next_original] * 10], window, most[0]),
         _kept([*augmented, *[next_augmented] * 10], window, most[1]),
+        *most,
+        settings.memory_messages,
     )
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from core.errors import ConfigError
+from core.model_catalogue.entries import CATALOGUE
+from core.model_catalogue.locating import is_path
+from core.model_catalogue.model import Kind
 from core.protocols import SettingsStore
 from core.registry import lookup
 from core.settings import Settings
@@ -19,10 +23,26 @@ from core.settings import Settings
 OUTSIDE = ("data", "models")
 
 
+class _Models(NamedTuple):
+    names: tuple[str, ...]
+    path: str
+
+
+def _models(kind: Kind, for_tests: str, path: str) -> _Models:
+    return _Models((*(model.name for model in CATALOGUE.values() if model.kind == kind), for_tests), path)
+
+
+_MODELS = {
+    "chat_model": _models("chat", "echo", "a GGUF file"),
+    "embedding_model": _models("embedding", "hashing", "a model's folder"),
+}
+
+
 @dataclass(frozen=True)
 class Knob:
     """One setting with all that a form needs. `value` is in effect now, `saved` after the next start.
 
+    suggestions  values to choose from where others (a path) are taken as well
     unusable  why what was saved can't be used, "" where it can; `saved` is the default then, and a reset forgets it
     """
 
@@ -38,6 +58,7 @@ class Knob:
     maximum: float | None
     from_environment: bool
     unusable: str = ""
+    suggestions: tuple[str, ...] = ()
 
     @property
     def environment_name(self) -> str:
@@ -69,6 +90,8 @@ class PreferenceService:
     def save(self, name: str, value: Any) -> None:
         """Keep a choice for the next start. raises ConfigError for an unknown name or a value out of range"""
         self._known(name)
+        if name in _MODELS:
+            _check_model(name, value)
         if name in self._choices:
             lookup(dict.fromkeys(self._choices[name]), value, kind=name.replace("_", " "))
         try:
@@ -107,6 +130,7 @@ class PreferenceService:
             maximum=getattr(limits.get("Le"), "le", None),
             from_environment=from_environment,
             unusable=unusable,
+            suggestions=_MODELS[name].names if name in _MODELS else (),
         )
 
     def _kept(self, name: str, saved: dict[str, Any], default: Any) -> tuple[Any, str]:
@@ -121,6 +145,17 @@ class PreferenceService:
         except ValidationError as error:
             reason = _reason(error)
         return (default, f"The saved value {value!r} can't be used: {reason}") if reason else (kept, "")
+
+
+def _check_model(name: str, value: Any) -> None:
+    """raises  ConfigError for a name that isn't in the catalogue, and for a path that leads nowhere"""
+    known = _MODELS[name]
+    text = str(value or "").strip()
+    if text not in known.names and not (text and is_path(text) and Path(text).expanduser().exists()):
+        raise ConfigError(
+            f"{name}={text!r} can't be saved: choose one of {', '.join(known.names)}, or the path of {known.path} "
+            "on this computer"
+        )
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -105,8 +105,11 @@ def _draw_memory(chat: ConversationRecord | None, options: Mapping[str, Any], su
     if chat:
         cost = services.chat.memory_cost(chat.id)
         captions = [
-            t("memory.cost", now=f"{cost.now_original:,}", later=f"{cost.after_ten_original:,}"),
-            t("memory.cost", now=f"{cost.now_augmented:,}", later=f"{cost.after_ten_augmented:,}"),
+            t("memory.cost", now=f"{now:,}", later=f"{later:,}", most=f"{most:,}", messages=cost.messages)
+            for now, later, most in (
+                (cost.now_original, cost.after_ten_original, cost.most_original),
+                (cost.now_augmented, cost.after_ten_augmented, cost.most_augmented),
+            )
         ]
 
     @guarded

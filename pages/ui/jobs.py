@@ -15,12 +15,14 @@ from pages.ui.texts import counted, t
 
 FAST_S, SLOW_S = 0.5, 3.0
 _SHOWN = 25
+_FAILED_SHOWN = 3
+_FAILED = ("failed", "needs_password")
 
 
 def draw_jobs(*, batch: str | None = None, keep_done_s: float | None = None) -> None:
     """The jobs of this batch, or all; polled fast while one runs. When one ends, the page around is drawn again.
 
-    keep_done_s  how long one that went well stays; what failed stays until it's cleared
+    keep_done_s  how long one that went well stays; what failed stays until it's dismissed
     """
     shown = _state(get_services().library.jobs(batch=batch))
     running = any(state not in JOB_ENDED for _, state in shown)
@@ -36,19 +38,42 @@ def _draw(batch: str | None, keep_done_s: float | None, shown: list[tuple[int, s
         if keep_done_s is not None:
             oldest = datetime.now(UTC) - timedelta(seconds=keep_done_s)
             jobs = [job for job in jobs if job.state != "done" or job.updated >= oldest]
+        dismissed = _dismissed()
+        jobs = [job for job in jobs if job.state not in JOB_ENDED or job.id not in dismissed]
         if not jobs:
             return
         ordered = sorted(jobs, key=lambda job: (job.state != "running", job.state != "waiting", -job.id))
         waiting = [job for job in ordered if job.state == "waiting"]
         hidden = {job.id for job in waiting[_SHOWN:]}
+        failed = [job for job in ordered if job.state in _FAILED]
         with st.container(key="jobs", gap="xsmall"):
             for job in ordered:
-                if job.id not in hidden:
+                if job.id not in hidden and job not in failed:
                     draw_job(job)
             if hidden:
                 st.caption(t("jobs.more", count=len(hidden)))
-            if any(job.state in JOB_ENDED for job in jobs):
-                st.button(t("jobs.clear"), key="clear_jobs", on_click=guarded(_clear), type="tertiary")
+            _draw_failed(failed)
+            _draw_clearing(jobs)
+
+
+def _draw_failed(failed: Sequence[JobRecord]) -> None:
+    """More than a few are one line that opens: the documents below stay in view."""
+    holder = st.container(gap="xsmall")
+    if len(failed) > _FAILED_SHOWN:
+        holder = st.expander(counted("failed_files", len(failed)), icon=":material/warning:", key="failed_jobs")
+    with holder:
+        for job in failed:
+            draw_job(job)
+
+
+def _draw_clearing(jobs: Sequence[JobRecord]) -> None:
+    finished = [job.id for job in jobs if job.state in JOB_ENDED and job.state not in _FAILED]
+    failed = [job.id for job in jobs if job.state in _FAILED]
+    with st.container(horizontal=True, gap="small"):
+        for ids, label in ((finished, "clear"), (failed, "clear_failed")):
+            if ids:
+                dismiss = guarded(_dismiss)
+                st.button(t(f"jobs.{label}"), key=f"{label}_jobs", on_click=dismiss, args=(ids,), type="tertiary")
 
 
 def _state(jobs: Sequence[JobRecord]) -> list[tuple[int, str]]:
@@ -71,8 +96,13 @@ def draw_job(job: JobRecord) -> None:
         st.html(f'<div class="fn-job"><b>{escaped(job.name)}</b> <span>{escaped(outcome(job))}</span></div>')
         if job.state == "needs_password":
             _password(job)
-        elif job.state in ("failed", "stopped"):
-            st.button(t("jobs.retry"), key=f"retry_{job.id}", on_click=guarded(_retry), args=(job.id,), type="tertiary")
+        with st.container(horizontal=True, gap="small"):
+            if job.state in ("failed", "stopped"):
+                retry = guarded(_retry)
+                st.button(t("jobs.retry"), key=f"retry_{job.id}", on_click=retry, args=(job.id,), type="tertiary")
+            if job.state in _FAILED:
+                dismiss, ids = guarded(_dismiss), [job.id]
+                st.button(t("jobs.dismiss"), key=f"dismiss_{job.id}", on_click=dismiss, args=(ids,), type="tertiary")
 
 
 def outcome(job: JobRecord) -> str:
@@ -105,5 +135,14 @@ def _retry(job_id: int) -> None:
     get_services().library.retry_job(job_id)
 
 
-def _clear() -> None:
-    get_services().library.clear_ended_jobs()
+def _dismissed() -> set[int]:
+    """Ids of ended jobs that this session has seen enough of."""
+    return st.session_state.setdefault("dismissed_jobs", set())
+
+
+def _dismiss(job_ids: Sequence[int]) -> None:
+    """They leave this screen; when all that has ended has left it, it's forgotten for good."""
+    library, dismissed = get_services().library, _dismissed()
+    dismissed.update(job_ids)
+    if all(job.id in dismissed for job in library.jobs() if job.state in JOB_ENDED):
+        library.clear_ended_jobs()

@@ -7,11 +7,12 @@ from itertools import groupby
 
 import streamlit as st
 
+from core.errors import ConfigError
 from core.services.preferences import Knob
 from pages.ui.boundary import guarded
 from pages.ui.literal import literal
 from pages.ui.session import get_services
-from pages.ui.texts import counted, t
+from pages.ui.texts import counted, setting_label, t
 
 _GROUPS = ("Models", "Retrieval", "Memory", "Documents", "Interface")
 
@@ -42,21 +43,29 @@ def matching(knobs: Sequence[Knob], search: str) -> list[Knob]:
 
 
 def title(knob: Knob) -> str:
-    return knob.name.replace("_", " ").capitalize().replace(" mb", " MB")
+    """As people call it."""
+    return setting_label(knob.name)
 
 
 def draw_knob(knob: Knob) -> None:
     # A reset gives the widget a new identity: what it shows is what is saved, not what it remembers.
     key = f"knob_{knob.name}_{st.session_state.get(f'reset_{knob.name}', 0)}"
 
+    def anew() -> None:
+        st.session_state[f"reset_{knob.name}"] = st.session_state.get(f"reset_{knob.name}", 0) + 1
+
     @guarded
     def keep() -> None:
-        get_services().preferences.save(knob.name, st.session_state[key])
+        try:
+            get_services().preferences.save(knob.name, st.session_state[key])
+        except ConfigError:
+            anew()  # what was refused doesn't stay on the screen as if it were kept
+            raise
 
     @guarded
     def reset() -> None:
         get_services().preferences.reset(knob.name)
-        st.session_state[f"reset_{knob.name}"] = st.session_state.get(f"reset_{knob.name}", 0) + 1
+        anew()
 
     with st.container(key=f"setting_{knob.name}", gap="xxsmall"):
         _draw_widget(knob, key, keep)
@@ -79,12 +88,18 @@ def _draw_widget(knob: Knob, key: str, keep) -> None:
         limits = (None if limit is None else knob.type(limit) for limit in (knob.minimum, knob.maximum))
         low, high = limits
         st.number_input(label, value=knob.type(knob.saved), min_value=low, max_value=high, step=step, **shared)
+    elif knob.suggestions:
+        known = tuple(dict.fromkeys((*knob.suggestions, str(knob.saved))))
+        st.selectbox(label, known, index=known.index(str(knob.saved)), accept_new_options=True, **shared)
     else:
         st.text_input(label, value=str(knob.saved), **shared)
 
 
 def _note(knob: Knob) -> str:
-    default = t("settings.empty") if knob.default in ("", None) else str(knob.default)
+    if isinstance(knob.default, bool):
+        default = t("settings.on" if knob.default else "settings.off")
+    else:
+        default = t("settings.empty") if knob.default in ("", None) else str(knob.default)
     parts = [knob.help, t("settings.default", default=default)]
     if knob.minimum is not None and knob.maximum is not None:
         parts.append(t("settings.range", low=f"{knob.minimum:g}", high=f"{knob.maximum:g}"))

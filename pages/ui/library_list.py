@@ -13,6 +13,7 @@ from pages.ui.texts import counted, t
 from pages.ui.uploads import upload_area
 
 _PER_PAGE = 50
+_POPOVER = "new_collection_popover"
 
 
 def collection_names() -> list[str]:
@@ -33,9 +34,15 @@ def draw_add() -> None:
             horizontal=True,
             key="add_conflict",
         )
-        with st.popover(t("library.new_collection"), icon=":material/create_new_folder:"):
+        with (
+            # Tracked, so that it can be closed from here.
+            st.popover(
+                t("library.new_collection"), icon=":material/create_new_folder:", key=_POPOVER, on_change="rerun"
+            ),
+            st.form("new_collection_form", border=False),
+        ):
             st.text_input(t("library.new_collection"), key="new_collection", max_chars=100)
-            st.button(t("library.add_collection"), key="add_new_collection", on_click=_add_collection)
+            st.form_submit_button(t("library.add_collection"), on_click=_add_collection)
     upload_area(collection=collection, on_conflict=conflict)
 
 
@@ -45,6 +52,7 @@ def _add_collection() -> None:
     if name:
         st.session_state.add_collection = get_services().library.add_collection(name).name
         st.session_state.new_collection = ""
+        st.session_state[_POPOVER] = False
 
 
 def draw_list() -> None:

@@ -13,7 +13,7 @@ ENGLISH = {
     "nav.settings": "Settings",
     # errors
     "error.unexpected": "Something went wrong. The log tells more under {id}.",
-    "error.too_large": "“{name}” is larger than {limit} MB; raise “Max file MB” in the settings, or split the file.",
+    "error.too_large": "“{name}” is larger than {limit} MB; raise “Largest file (MB)” in the settings, or split it.",
     "error.disk_full": "The disk of the data folder is full; free some space and add the file again.",
     "error.foreign_request": "This request doesn't come from Footnote's own pages.",
     "error.no_document": "There is no such document any more.",
@@ -37,7 +37,9 @@ ENGLISH = {
     "memory.ask": "What memory keeps of earlier questions",
     "memory.original": "Keep my question",
     "memory.augmented": "Keep my question with the passages",
-    "memory.cost": "{now} tokens now, about {later} after ten turns",
+    "memory.cost": (
+        "{now} tokens now, about {later} after ten turns; at most {most} tokens and {messages} messages are sent again"
+    ),
     "memory.note": "The screen always shows what you typed. This question is always sent with its passages.",
     "menu.label": "More",
     "menu.rename": "Name of this chat",
@@ -109,9 +111,9 @@ ENGLISH = {
     # library
     "library.title": "Library",
     "library.collection": "Collection",
-    "library.conflict": "A name that is there already",
-    "library.keep_both": "Keep both",
-    "library.replace": "Replace the old one",
+    "library.conflict": "If a file of that name is already there",
+    "library.keep_both": "keep both",
+    "library.replace": "replace",
     "library.new_collection": "New collection",
     "library.add_collection": "Add",
     "library.search": "Search documents",
@@ -135,6 +137,10 @@ ENGLISH = {
     "jobs.password": "Password",
     "jobs.unlock": "Unlock",
     "jobs.clear": "Clear finished",
+    "jobs.clear_failed": "Clear failed",
+    "jobs.dismiss": "Dismiss",
+    "failed_files.one": "1 file couldn't be added",
+    "failed_files.many": "{count} files couldn't be added",
     "jobs.waiting": "waiting",
     "jobs.stopped": "Stopped.",
     "jobs.failed": "Failed.",
@@ -176,6 +182,8 @@ ENGLISH = {
     "pending.many": "{count} changes take effect at the next start of Footnote.",
     "pending.one": "1 change takes effect at the next start of Footnote.",
     "settings.empty": "empty",
+    "settings.on": "on",
+    "settings.off": "off",
     "about.title": "About",
     "about.version": "Versions",
     "about.data": "Data folder",
@@ -194,6 +202,39 @@ ENGLISH = {
     "model.missing": "missing",
     "model.failed": "failed",
 }
+
+
+# By the setting's name; one that isn't here is called by its name.
+SETTING_LABELS = {
+    "context_tokens": "Context size (tokens)",
+    "max_answer_tokens": "Longest answer (tokens)",
+    "threads": "Processor threads",
+    "gpu_layers": "GPU layers",
+    "embedding_precision": "Number format of the embedding model",
+    "embedding_store": "Vector search",
+    "retriever": "How passages are found",
+    "max_results": "Most passages in a prompt",
+    "candidates": "Passages looked at before ranking",
+    "min_score": "Lowest score of a hit",
+    "min_share": "Lowest share of the best score",
+    "source_tokens": "Room for passages (tokens)",
+    "query_transformer": "What happens to follow-up questions",
+    "refusal": "Say when it isn't in the documents",
+    "memory_messages": "Messages that are sent again",
+    "memory_tokens": "Room for earlier messages (tokens)",
+    "store_retrieved_content": "Keep questions with their passages",
+    "max_segment_tokens": "Longest segment (tokens)",
+    "overlap_tokens": "Overlap of segments (tokens)",
+    "max_file_mb": "Largest file (MB)",
+    "parse_timeout_s": "Reading time limit (s)",
+    "parse_memory_mb": "Reading memory limit (MB)",
+    "allowed_hosts": "Allowed private servers",
+}
+
+
+def setting_label(name: str) -> str:
+    """ "GPU layers" for gpu_layers, "Chat model" for one without a label of its own"""
+    return SETTING_LABELS.get(name) or name.replace("_", " ").capitalize()
 
 
 def t(key: str, **values: object) -> str:

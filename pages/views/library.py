@@ -11,6 +11,8 @@ from pages.ui.library_list import draw_add, draw_list
 from pages.ui.session import get_services
 from pages.ui.texts import t
 
+KEEP_DONE_S = 600
+
 
 def opened():
     """The document of the address, or None."""
@@ -32,5 +34,5 @@ else:
     st.title(t("library.title"), anchor=False)
     draw_model_banner(chat=False)
     draw_add()
-    draw_jobs()
+    draw_jobs(keep_done_s=KEEP_DONE_S)
     draw_list()

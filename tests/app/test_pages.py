@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pages.ui.session import HOLDER, ServicesHolder
+from tests.app.conftest import wait_until
 
 POLICY = "Guests can cancel until 48 hours before arrival. After that a fee of 25 euros applies."
 
@@ -187,8 +188,50 @@ def test_a_setting_is_saved_and_reset(environment, visit):
 
 def test_a_setting_of_the_environment_can_not_be_changed_here(environment, visit):
     session = visit("settings")
-    assert session.text_input(key="knob_chat_model_0").disabled
+    assert session.selectbox(key="knob_chat_model_0").disabled
     assert "Set by FOOTNOTE" in words(session)
+
+
+def test_a_model_that_there_is_not_is_refused_at_once(environment, monkeypatch, visit):
+    monkeypatch.delenv("FOOTNOTE_CHAT_MODEL")
+    session = visit("settings")
+    box = session.selectbox(key="knob_chat_model_0")
+    assert {"qwen2.5-coder-0.5b", "echo"} <= set(box.options)
+    first = box.options[0]
+    box.options.append("gpt-99")  # typed in: the browser takes it, as it isn't only a list
+    box.set_value("gpt-99").run()
+    assert "gpt" in session.error[0].value and not session.info
+    assert session.selectbox(key="knob_chat_model_1").value == first
+    session.selectbox(key="knob_chat_model_1").set_value("echo").run()
+    assert session.info and not session.error
+
+
+def test_a_new_collection_is_made_with_enter_and_chosen(environment, visit, services):
+    session = visit("library")
+    session.text_input(key="new_collection").set_value("boats")
+    next(button for button in session.button if button.label == "Add").click().run()
+    assert session.selectbox(key="add_collection").value == "boats"
+    assert session.text_input(key="new_collection").value == ""
+    assert not session.session_state["new_collection_popover"]
+    assert not session.exception
+
+
+def test_finished_jobs_are_cleared_and_failed_ones_stay_until_dismissed(add, visit, services):
+    add("fine.txt", "The total is 100.")
+    for number in range(5):
+        services.library.add_bytes(f"broken{number}.pdf", b"%PDF-1.7\nbroken" + bytes([number]))
+    wait_until(lambda: not services.library.jobs(active_only=True))
+    session = visit("library")
+    assert session.expander[0].label == "5 files couldn't be added"
+    session.button(key="clear_jobs").click().run()
+    assert "fine" not in words(session).split("broken4")[0] and "broken4" in words(session)
+    last = services.library.jobs()[0].id
+    session.button(key=f"dismiss_{last}").click().run()
+    assert session.expander[0].label == "4 files couldn't be added"
+    assert len(services.library.jobs()) == 6
+    session.button(key="clear_failed_jobs").click().run()
+    assert services.library.jobs() == []
+    assert not session.exception
 
 
 def test_h02_a_missing_model_is_named_with_its_setting_and_the_rest_works(environment, monkeypatch, visit):

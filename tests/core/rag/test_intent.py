@@ -22,6 +22,11 @@ def read(text, **options):
         "ありがとうございます！",
         "谢谢",
         "Danke schön",
+        "Who are you?",
+        "Hi, what can you do?",
+        "Was kannst du für mich tun?",
+        "あなたは誰ですか？",
+        "你能做什么？",
     ],
 )
 def test_d11_small_talk_looks_nothing_up(text):
@@ -32,6 +37,8 @@ def test_d11_small_talk_looks_nothing_up(text):
     "text",
     [
         "hello Mirko",
+        "who are you writing to?",
+        "what can you do about mould?",
         "rack",
         "🎉",
         "yes, more",

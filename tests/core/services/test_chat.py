@@ -10,6 +10,7 @@ from core.chat_models.opening import open_chat_model
 from core.errors import ConfigError, ModelError, NotFoundError
 from core.events import Complete, Failed, Partial, Retrieved
 from core.grounding.refusal import RefusalDecision
+from core.services.chat_texts import small_talk_reply
 from tests.core.services.chat_parts import FEE, MENU, CountedModel, Rig, content
 
 QUESTION = "How high is the fee in euros?"
@@ -414,6 +415,9 @@ def test_memory_cost_tells_both_kinds_now_and_after_ten_turns(tmp_path):
         assert 0 < cost.now_original < cost.now_augmented
         assert cost.after_ten_original == cost.now_original * rig.settings.memory_messages // 2
         assert cost.after_ten_augmented < rig.settings.context_tokens
+        assert (cost.most_original, cost.messages) == (rig.settings.memory_tokens, rig.settings.memory_messages)
+        assert cost.after_ten_original <= cost.most_original
+        assert cost.after_ten_augmented <= cost.most_augmented
 
 
 def test_conversations_are_made_renamed_found_and_deleted(tmp_path):
@@ -449,3 +453,28 @@ def test_e08_orders_in_a_document_are_shown_to_people_and_not_sent_to_the_model(
         assert [cut["kind"] for cut in answer.record["cut"]] == ["instruction"]
         rig.model._reply = "PWNED"
         assert rig.answered("What is the price?")[1].sentences[0]["support"] == "not_supported"
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\x00", "\x00\u200b \x07"])
+def test_a_question_of_nothing_that_can_be_seen_is_refused_as_empty(tmp_path, text):
+    with Rig(tmp_path) as rig:
+        conversation = rig.service.create().id
+        with pytest.raises(ConfigError, match="the question is empty"):
+            rig.service.ask(conversation, text, request_key="k")
+        assert rig.service.messages(conversation) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("Who are you?", "I'm Footnote"),
+        ("Hello, what can you do?", "I'm Footnote"),
+        ("Wer bist du?", "Ich bin Footnote"),
+        ("あなたは誰ですか？", "Footnoteです"),
+        ("你是谁？", "我是 Footnote"),
+        ("How are you?", "Hello!"),
+        ("Danke!", "Gern geschehen"),
+    ],
+)
+def test_it_says_who_it_is(text, begin):
+    assert small_talk_reply(text).startswith(begin)

@@ -94,3 +94,18 @@ def test_a_saved_value_that_cannot_be_used_is_named_and_can_be_reset(store, name
     service.reset(name)
     assert knob(service, name).unusable == ""
     assert all(not one.unusable for one in service.describe())
+
+
+def test_a_model_is_one_of_the_catalogue_or_a_path_that_is_there(store, tmp_path):
+    service = PreferenceService(Settings(), store)
+    assert {"qwen2.5-coder-1.5b", "echo"} <= set(knob(service, "chat_model").suggestions)
+    assert "echo" not in knob(service, "embedding_model").suggestions
+    there = tmp_path / "my.gguf"
+    there.touch()
+    for value in ("qwen2.5-coder-0.5b", "echo", str(there)):
+        service.save("chat_model", value)
+        assert knob(service, "chat_model").saved == value
+    for value in ("gpt-99", str(tmp_path / "gone.gguf"), "all-minilm-l6-v2", "", None):
+        with pytest.raises(ConfigError, match=r"can't be saved: choose one of .*, or the path of a GGUF file"):
+            service.save("chat_model", value)
+    assert knob(service, "chat_model").saved == str(there)
