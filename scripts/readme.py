@@ -28,7 +28,7 @@ def strategies_table(registries: Mapping[str, Mapping[str, str]]) -> str:
 
 def filled(text: str, name: str, table: str) -> str:
     """The text with the table that follows the comment `<!-- name: … -->` replaced."""
-    return re.sub(rf"(<!-- {name}: [^>]*-->\n)\n*(?:\|.*\n)*", lambda match: f"{match[1]}\n{table}\n", text)
+    return re.sub(rf"(<!-- {name}: [^>]*-->\n)\n*(?:\|.*\n)*\n*", lambda match: f"{match[1]}\n{table}\n\n", text)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.bootstrap import registries
 from core.settings import Settings
-from scripts.readme import settings_table, strategies_table
+from scripts.readme import filled, settings_table, strategies_table
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,6 +19,13 @@ def test_every_setting_is_documented_with_its_default_and_help():
 
 def test_every_strategy_is_documented():
     assert strategies_table(registries()) in README
+
+
+def test_a_table_ends_with_a_blank_line():
+    text = "<!-- names: here -->\n\n| old |\n\n\n## Next\n"
+    expected = "<!-- names: here -->\n\n| new |\n\n## Next\n"
+    assert filled(text, "names", "| new |") == expected == filled(expected, "names", "| new |")
+    assert not re.search(r"^\|.*\n## ", README, re.MULTILINE)
 
 
 def test_every_command_is_documented_and_every_documented_command_exists():
