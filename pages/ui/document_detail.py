@@ -79,7 +79,7 @@ def _draw_actions(document: DocumentRecord) -> None:
             st.button(t("document.delete_yes"), key=f"{asking}_yes", on_click=delete, type="primary")
             st.button(t("document.delete_no"), key=f"{asking}_no", on_click=set_asking, args=(False,))
         return
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="document_actions"):
         # A route of our own: attachment only, so an HTML or SVG file never runs in this app's origin.
         st.link_button(t("document.download"), f"/download/{document.id}", icon=":material/download:")
         st.button(t("document.reindex"), key=f"reindex_{document.id}", on_click=reindex, icon=":material/refresh:")

@@ -50,7 +50,7 @@ ENGLISH = {
     "menu.delete_no": "Keep it",
     # asking and answers
     "ask.placeholder": "Ask your documents …",
-    "ask.busy": "One moment, this answer first …",
+    "ask.busy": "Answering …",
     "ask.stop": "Stop",
     "phase.waiting": "Waiting for its turn",
     "phase.waiting_files.one": "Waiting for 1 file that was just added",
