@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
+
+from core.domain import Content
+from core.text.cjk import WIDE
 
 Language = Literal["en", "de", "ja", "zh"]
 MAX_TITLE_CHARS = 60
@@ -13,6 +17,14 @@ NOT_FOUND: dict[Language, str] = {
     "de": "Die Antwort steht nicht in Ihren Dokumenten. Diese Stellen kommen ihr am nächsten.",
     "ja": "答えはあなたの文書にはありません。もっとも近い箇所を示します。",
     "zh": "您的文档中没有答案。以下是最接近的段落。",
+}
+# A question whose script no document has: neither its words nor an English-only model can find anything, and "it isn't
+# in your documents" would claim more than is known.
+OTHER_SCRIPT: dict[Language, str] = {
+    "en": "Your documents are in another script than this question, so it couldn't be looked up. Ask in their language.",
+    "de": "Ihre Dokumente haben eine andere Schrift als diese Frage; so war nichts zu finden. Fragen Sie in ihrer Sprache.",
+    "ja": "文書がこの質問とは別の言語で書かれているため、検索できませんでした。文書の言語で質問してください。",
+    "zh": "您的文档与这个问题的语言不同，因此无法检索。请用文档的语言提问。",
 }
 NOTHING_FOUND: dict[Language, str] = {
     "en": "The answer isn't in your documents.",
@@ -54,6 +66,7 @@ _THANKS = re.compile(r"thank|thx|\bty\b|cheers|merci|grac|dank|ありがと|感�
 _ABOUT = re.compile(
     r"\bwho\b|\bwhat (?:are|can)\b|can you help|\bwer\b|\bwas (?:bist|kann)|誰|だれ|何|谁|做什|做甚", re.IGNORECASE
 )
+_WIDE = re.compile(f"[{WIDE}]")
 _GERMAN = re.compile(
     r"\b(?:der|das|ist|sind|wer|wie|wann|wo|warum|welche[rsn]?|nicht|und|ich|hallo|danke|guten|bitte|kann|kannst|bist|gibt)\b"
     r"|[äöüß]",
@@ -68,6 +81,11 @@ def language_of(text: str) -> Language:
     if re.search(r"[\u4e00-\u9fff]", text):
         return "zh"
     return "de" if _GERMAN.search(text) else "en"
+
+
+def has_other_script(question: str, contents: Sequence[Content]) -> bool:
+    """Chinese or Japanese asked of passages that hold not one such character."""
+    return bool(_WIDE.search(question)) and not any(_WIDE.search(content.segment.text) for content in contents)
 
 
 def small_talk_reply(text: str) -> str:

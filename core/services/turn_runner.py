@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from typing import Any, Protocol
 
@@ -135,7 +135,7 @@ class TurnRunner:
             decision = self._refusal.decide(augmented)
             turn.record["refusal"] = {"score": decision.score, "threshold": decision.threshold}
             if decision.refused:
-                return self._refuse(turn, contents, list(decision.closest))
+                return self._refuse(turn, contents, list(decision.closest), decision.signals)
         if not contents:
             return self._refuse(turn, [], [])
         is_overview = getattr(augmented.trace, "decision", "") == "overview"
@@ -184,8 +184,16 @@ class TurnRunner:
         turn.end(state="complete", text=text)
         turn.on_event(Complete(Result(text)))
 
-    def _refuse(self, turn: Turn, contents: Sequence[Content], closest: Sequence[Content]) -> None:
+    def _refuse(
+        self,
+        turn: Turn,
+        contents: Sequence[Content],
+        closest: Sequence[Content],
+        signals: Mapping[str, float] | None = None,
+    ) -> None:
         texts = say.NOT_FOUND if closest else say.NOTHING_FOUND
+        if signals and signals.get("readable", 1) < 0.5 and say.has_other_script(turn.question.text, closest):
+            texts = say.OTHER_SCRIPT
         text = texts[say.language_of(turn.question.text)]
         turn.record |= {"refused": True, "contents": considered(contents, closest)}
         turn.on_event(Partial(text))

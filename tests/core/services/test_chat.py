@@ -231,6 +231,20 @@ def test_d13_what_is_not_in_the_documents_is_said_without_the_model(tmp_path):
         assert japanese.text.startswith("答えはあなたの文書にはありません")
 
 
+def test_d06_a_question_in_another_script_is_not_said_to_be_absent(tmp_path):
+    class Blind:
+        def decide(self, augmented):
+            signals = {"readable": 0.0, "coverage": 0.0}
+            return RefusalDecision(True, 0.1, 0.35, signals, tuple(augmented.contents[:1]))
+
+    with Rig(tmp_path, refusal=Blind()).start() as rig:
+        answer = rig.answered("いつまでキャンセルできますか？")[1]
+        assert answer.text.startswith("文書がこの質問とは別の言語で書かれているため、検索できませんでした。")
+        assert answer.record["refused"] is True
+        english = rig.answered("When did the war end?")[1]
+        assert english.text.startswith("The answer isn't in your documents.")
+
+
 def test_d13_a_refusal_of_the_model_is_marked_as_one_and_not_remembered(tmp_path):
     with Rig(tmp_path, model=EchoChatModel(reply="The documents don't say.")).start() as rig:
         conversation, answer = rig.answered("What is the capital of Peru?")
