@@ -21,8 +21,8 @@ NOT_FOUND: dict[Language, str] = {
 # A question whose script no document has: neither its words nor an English-only model can find anything, and "it isn't
 # in your documents" would claim more than is known.
 OTHER_SCRIPT: dict[Language, str] = {
-    "en": "Your documents are in another script than this question, so it couldn't be looked up. Ask in their language.",
-    "de": "Ihre Dokumente haben eine andere Schrift als diese Frage; so war nichts zu finden. Fragen Sie in ihrer Sprache.",
+    "en": "Your documents are in another script than this question, which couldn't be looked up. Ask in theirs.",
+    "de": "Ihre Dokumente haben eine andere Schrift als diese Frage; bitte fragen Sie in ihrer Sprache.",
     "ja": "文書がこの質問とは別の言語で書かれているため、検索できませんでした。文書の言語で質問してください。",
     "zh": "您的文档与这个问题的语言不同，因此无法检索。请用文档的语言提问。",
 }
