@@ -33,7 +33,9 @@ from core.registry import lookup
 from core.services import rows, terminal
 from core.services.arguments import check_collection, filter_of, options_first
 from core.services.tables import table
-from core.settings import Settings
+from core.settings import Settings, unknown_variables
+
+logger = logging.getLogger(__name__)
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
 models_app = typer.Typer(invoke_without_command=True, help="List the models that Footnote can fetch, or fetch one.")
@@ -277,9 +279,15 @@ def complain(sentence: str) -> None:
     print(sentence, file=sys.stderr)
 
 
+def _debugs() -> bool:
+    return os.environ.get("FOOTNOTE_DEBUG", "") not in ("", "0")
+
+
 def main(arguments: list[str] | None = None) -> int:
-    # What people are to know is said in one line by the command itself; here only what nobody foresaw.
-    logging.basicConfig(level=logging.ERROR)
+    # What people are to know is said in one line by the command itself; the log is for whoever looks for a fault.
+    logging.basicConfig(level=logging.WARNING if _debugs() else logging.CRITICAL + 1)
+    for sentence in unknown_variables(os.environ):
+        complain(sentence)
     try:
         result = app(options_first(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
     except typer.Exit as done:
@@ -293,6 +301,11 @@ def main(arguments: list[str] | None = None) -> int:
     except TyperException as error:
         error.show()
         return 2
+    except Exception as error:
+        logger.error("unforeseen", exc_info=error)
+        kind = type(error).__name__
+        complain(f"something unforeseen went wrong ({kind}); run it again with FOOTNOTE_DEBUG=1 to see where")
+        return 1
     return result if isinstance(result, int) else 0
 
 

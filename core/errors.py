@@ -34,6 +34,10 @@ class UnknownNameError(ConfigError):
     pass
 
 
+class FilterError(ConfigError):
+    """A filter that can't be applied to the metadata it met; no retriever can do better."""
+
+
 class UnsupportedFeatureError(ConfigError):
     pass
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from core.errors import ConfigError, MetadataError
+from core.errors import ConfigError, FilterError, MetadataError
 from core.metadata import Metadata, MetadataValue
 
 
@@ -287,7 +287,7 @@ def _kind(value: MetadataValue) -> str:
     return "date" if isinstance(value, date) else type(value).__name__
 
 
-def _mixed(key: str, actual: object, wanted: object) -> ConfigError:
-    return ConfigError(
+def _mixed(key: str, actual: object, wanted: object) -> FilterError:
+    return FilterError(
         f"can't compare metadata {key!r}={actual!r} ({type(actual).__name__}) with {wanted!r} ({type(wanted).__name__})"
     )

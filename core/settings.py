@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +19,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from core.errors import ConfigError
 
 logger = logging.getLogger(__name__)
+
+_OTHER_VARIABLES = {"FOOTNOTE_DEBUG", "FOOTNOTE_TEST_MODELS", "FOOTNOTE_TEST_CONNECTIONS"}
 
 Group = Literal["Models", "Retrieval", "Memory", "Documents", "Interface"]
 
@@ -117,6 +121,18 @@ class Settings(BaseSettings):
             return cls(**{**_usable(cls, known), **overrides})
         except ValidationError as error:
             raise ConfigError("; ".join(_sentence(item) for item in error.errors())) from None
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """A sentence for each FOOTNOTE_ variable that is no setting, with the setting that may be meant."""
+    known = {f"FOOTNOTE_{name.upper()}" for name in Settings.model_fields} | _OTHER_VARIABLES
+    found = sorted(name for name in environment if name.upper().startswith("FOOTNOTE_") and name.upper() not in known)
+    return [f"{name} is no setting of Footnote and is ignored{_meant(name, known)}" for name in found]
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    close = get_close_matches(name.upper(), known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _usable(cls: type[Settings], saved: dict) -> dict:

@@ -24,7 +24,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from core.errors import StorageError
+from core.errors import NotFoundError, StorageError
 from storage.database_errors import storage_error
 from storage.filter_mask import FilterMask
 from storage.migrations import upgrade
@@ -118,6 +118,9 @@ class Database:
                 yield connection
                 if not write:
                     transaction.rollback()  # a statement that changes something doesn't belong here
+        except OverflowError:
+            # Ids are whole numbers of 64 bits; what is larger is no id of anything.
+            raise NotFoundError("there is nothing with so large a number; check the id") from None
         except DBAPIError as error:
             logger.warning("the database refused: %s", error.orig)
             if write:

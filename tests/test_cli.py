@@ -338,10 +338,10 @@ def test_a_number_beyond_64_bits_is_no_id(run):
 
 
 @pytest.mark.parametrize("query", ["", "  ", "?!", "..."])
-def test_a_query_without_a_word_is_refused(run, folder, query):
+def test_a_query_without_a_word_finds_nothing(run, folder, query):
     run("ingest", folder)
-    status, found, err = run("search", query)
-    assert (status, found, len(err.splitlines())) == (2, [], 1)
+    status, [found], _ = run("search", query)
+    assert (status, found["results"]) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,6 @@ def test_a_query_without_a_word_is_refused(run, folder, query):
         '{"not":' * 200_000,
         '{"key": "page", "equal": NaN}',
         '{"key": "page", "in": [null]}',
-        '{"key": "page", "less": "a"}',
         '{"key": "file_name", "greater": 3}',
         '{"key": "document_id", "equal": "x"}',
         '{"key": "page", "equal": ' + "9" * 5000 + "}",

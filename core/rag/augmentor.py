@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain import Content
-from core.errors import ConfigError, FootnoteError, RetrievalError
+from core.errors import ConfigError, FilterError, FootnoteError, RetrievalError
 from core.protocols import ContentAggregator, ContentInjector, ContentRetriever, QueryRouter, QueryTransformer
 from core.query import Query
 from core.rag.aggregators.default import DefaultContentAggregator
@@ -172,6 +172,8 @@ def _run(query: Query, retriever: ContentRetriever) -> RetrieverRun:
     started = time.perf_counter()
     try:
         contents, error = retriever.retrieve(query), ""
+    except FilterError:
+        raise  # the person's own, not the retriever's
     except FootnoteError as failure:
         logger.warning("retriever %s failed: %s", name, failure)
         contents, error = [], str(failure)

@@ -35,6 +35,12 @@ def filter_of(text: str | None) -> Filter | None:
     except json.JSONDecodeError as error:
         wanted = """write it as in --filter '{"key": "page", "equal": 3}'"""
         raise ConfigError(f"--filter {text!r} is not JSON ({error}); {wanted}") from None
+    except (RecursionError, ValueError) as error:  # so deep, or a number so long, that it isn't even read
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(
+            "--filter is nested too deeply or holds a number that is too long; write it flatter"
+        ) from None
 
 
 def check_collection(library: LibraryService, name: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from uuid import uuid4
 
 from core.errors import DocumentError
 from core.loaders.files import find_files, source_of
-from core.loaders.url import fetch_url
+from core.loaders.url import fetch_url, is_address
 from core.records import JOB_ENDED
 from core.services.indexing import IndexingService
 from core.services.library import LibraryService
@@ -46,9 +47,9 @@ class BatchService:
         for place in places:
             path = Path(place)
             try:
-                if place.startswith(("http://", "https://")):
+                if is_address(place):
                     self._add_url(place, collection, batch)
-                elif path.is_dir():
+                elif os.path.isdir(place):  # raises for no text, however odd
                     folders.append(path)
                     for file in find_files(path, recursive=recursive, glob=glob):
                         yield from self._add_path(file, collection, password, batch)
@@ -56,16 +57,14 @@ class BatchService:
                     yield from self._add_path(path, collection, password, batch)
             except DocumentError as error:
                 yield _failed(place, error)
-        if self._library.jobs(batch=batch):  # to begin loads the embedding model
-            self._indexing.start()
+        if self._library.jobs(batch=batch):
+            self._indexing.start(load_model=False)
             yield from self._ended(batch)
         if prune:
             yield from self._prune(folders, collection)
 
     def _add_path(self, path: Path, collection: str, password: str | None, batch: str) -> Iterator[Row]:
         try:
-            if not path.is_file():
-                raise DocumentError(f"{path.name!r} doesn't exist; check the path", file_name=path.name)
             self._library.add_path(path, collection=collection, password=password, batch=batch)
         except DocumentError as error:
             yield _failed(str(source_of(path)), error)

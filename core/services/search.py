@@ -25,6 +25,7 @@ from core.rag.scope import PARAMETER as SCOPE
 from core.rag.scope import Scope, scope_filter
 from core.registry import lookup
 from core.settings import Settings
+from core.text.terms import query_terms
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class SearchService:
         min_score: float | None = None,
         history: Sequence[ChatMessage] = (),
     ) -> SearchResult:
-        """The best segments for a text. Every text is searched for, a greeting too.
+        """The best segments for a text. Every text is searched for, a greeting too; one without a word finds nothing.
 
         retriever  a name of `CONTENT_RETRIEVERS`; None is the setting
         history    the turns before, oldest first; a follow-up is searched with what it follows
@@ -90,6 +91,8 @@ class SearchService:
         if limit < 1:
             raise ConfigError(f"limit={limit} must be at least 1")
         started = time.perf_counter()
+        if not query_terms(text):  # nothing that a segment could be near to
+            return SearchResult(text, 0.0, (), {}, AugmentationTrace("search", (text,), (), (), (), {}))
         query = self.query(text, scope=Scope(collection, tuple(document_ids), filter), history=history)
         augmentor = self.augmentor(retriever=retriever, limit=limit, min_score=min_score, reads_intent=False)
         found = augmentor.augment(query)

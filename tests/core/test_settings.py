@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import ConfigError, UnknownNameError
 from core.registry import describe, lookup
-from core.settings import Settings
+from core.settings import Settings, unknown_variables
 
 
 def test_order_is_default_saved_environment_override(monkeypatch):
@@ -60,3 +60,10 @@ def test_a_temperature_that_is_no_finite_number_is_said_to_be(monkeypatch):
     monkeypatch.setenv("FOOTNOTE_TEMPERATURE", "nan")
     with pytest.raises(ConfigError, match=r"temperature.*finite number"):
         Settings.load()
+
+
+def test_a_mistyped_variable_is_named_with_what_may_be_meant():
+    given = {"FOOTNOTE_MAX_RESULT": "3", "FOOTNOTE_SEED": "1", "footnote_data": "x", "FOOTNOTE_DEBUG": "1", "PATH": ""}
+    assert unknown_variables(given) == [
+        "FOOTNOTE_MAX_RESULT is no setting of Footnote and is ignored; did you mean FOOTNOTE_MAX_RESULTS?"
+    ]

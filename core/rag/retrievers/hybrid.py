@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from core.domain import Content, Embedding, KeywordScore
-from core.errors import ConfigError, FootnoteError, RetrievalError
+from core.errors import ConfigError, FilterError, FootnoteError, RetrievalError
 from core.protocols import TokenCountEstimator
 from core.query import Query
 from core.rag.executor import IdleThreadExecutor
@@ -89,10 +89,14 @@ class HybridContentRetriever:
         try:
             embedding = self._vector.embed(query)
             vector = self._vector.retrieve_nearest(query, embedding, of_legs)
+        except FilterError:
+            raise
         except FootnoteError as error:
             failures["vector"] = error
         try:
             keyword = by_words.result()
+        except FilterError:
+            raise
         except FootnoteError as error:
             failures["keyword"] = error
             keyword = []
