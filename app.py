@@ -9,11 +9,14 @@ import asyncio
 import logging
 from contextlib import asynccontextmanager
 
+from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 from core.errors import FootnoteError
+from core.settings import unknown_variables
 from pages.ui.boundary import on_script_error
 from pages.ui.downloads import download_route
+from pages.ui.own_requests import OwnRequestsOnly
 from pages.ui.session import HOLDER
 from pages.ui.upload_route import upload_route
 
@@ -22,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def lifespan(_app):
+    for sentence in unknown_variables(os.environ):
+        logger.warning("%s", sentence)
     try:
         await asyncio.to_thread(HOLDER.get)
     except FootnoteError as error:
@@ -32,5 +37,9 @@ async def lifespan(_app):
 
 
 app = App(
-    "pages/main.py", lifespan=lifespan, routes=[download_route(), upload_route()], on_script_error=on_script_error
+    "pages/main.py",
+    lifespan=lifespan,
+    routes=[download_route(), upload_route()],
+    middleware=[Middleware(OwnRequestsOnly)],
+    on_script_error=on_script_error,
 )

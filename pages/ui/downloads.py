@@ -14,16 +14,21 @@ from pages.ui.own_requests import is_own
 from pages.ui.session import get_services
 from pages.ui.texts import t
 
+_LONGEST_ID = 20
+
 
 def download_route() -> Route:
-    return Route("/download/{document_id:int}", _download, methods=["GET"])
+    return Route("/download/{document_id}", _download, methods=["GET"])
 
 
 async def _download(request: Request) -> Response:
     if not is_own(request):
         return PlainTextResponse(t("error.foreign_request"), status_code=403)
+    wanted = request.path_params["document_id"]
+    if not (wanted.isascii() and wanted.isdecimal() and len(wanted) < _LONGEST_ID):
+        return PlainTextResponse(t("error.no_document"), status_code=404)
     try:
-        name, data = await run_in_threadpool(_original, request.path_params["document_id"])
+        name, data = await run_in_threadpool(_original, int(wanted))
     except NotFoundError as error:
         return PlainTextResponse(str(error), status_code=404)
     except FootnoteError as error:
