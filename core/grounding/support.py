@@ -32,6 +32,8 @@ _SHORT = 3  # a sentence of so few words is read together with the question
 
 _NUMBERS = re.compile(r"\d+(?:[.,:]\d+)*")
 _MARKER = re.compile(r"[ \t]*(?:\[(?:sources?\s*)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|【\d{1,3}】)", re.IGNORECASE)
+_SOURCE_TAG = re.compile(r"[ \t]*</?source\b(?:\s+[a-z_]+\s*=\s*(?:\"[^\"<>\n]*\"|[^\s<>\"]+))*\s*/?>", re.IGNORECASE)
+_TAG_LINE = re.compile(rf"^(?:{_SOURCE_TAG.pattern})+[ \t]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 _CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LINE_MARK = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|#{1,6}\s+|>\s*)*")
 
@@ -57,12 +59,17 @@ class SentenceSupport:
 
 
 def without_markers(answer: str) -> str:
-    """The answer without any [n] that the model wrote; code stays as it is."""
+    """The answer without any [n] or tag of a source that the model wrote; code stays as it is."""
     kept, position = [], 0
     for code in _CODE.finditer(answer):
-        kept += [_MARKER.sub("", answer[position : code.start()]), code[0]]
+        kept += [_unmarked(answer[position : code.start()]), code[0]]
         position = code.end()
-    return "".join([*kept, _MARKER.sub("", answer[position:])])
+    return "".join([*kept, _unmarked(answer[position:])])
+
+
+def _unmarked(prose: str) -> str:
+    """A line that held nothing but a tag goes with it."""
+    return _MARKER.sub("", _SOURCE_TAG.sub("", _TAG_LINE.sub("", prose)))
 
 
 def with_markers(answer: str, sentences: Sequence[SentenceSupport | dict]) -> str:

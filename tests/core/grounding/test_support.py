@@ -100,3 +100,18 @@ def test_the_program_sets_the_markers():
     found = support_of(answer, [POLICY, "取消费用为25欧元。"])
     assert with_markers(answer, found) == "The fee is 25 euros after that [1]! Pools are closed. 取消费用为25欧元[2]。"
     assert with_markers(answer, [one.to_dict() for one in found]) == with_markers(answer, found)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('It costs 25 euros <source id="1">.', "It costs 25 euros."),
+        ('<source id="1" file="a.txt" page="3">\nIt costs 25 euros.\n</source>', "It costs 25 euros.\n"),
+        ("It costs 25 euros.</source>", "It costs 25 euros."),
+        ("It costs 25 euros <Source id=2/> [2].", "It costs 25 euros."),
+        ('`<source src="a.ogg">` plays a sound.', '`<source src="a.ogg">` plays a sound.'),
+        ("<sources> and a < source stay.", "<sources> and a < source stay."),
+    ],
+)
+def test_tags_of_sources_are_not_shown(written, shown):
+    assert without_markers(written) == shown
