@@ -20,7 +20,7 @@ from core.records import (
     OnConflict,
     SegmentRecord,
 )
-from core.text.file_names import display_name
+from core.text.file_names import collection_name, display_name
 
 INGEST, REINDEX = "ingest", "reindex"
 _ACTIVE = ("waiting", "running")
@@ -66,9 +66,10 @@ class LibraryService:
         data         bytes, or an open binary file, which is read in pieces from where it stands
         source       where it's from; None: `upload:<name>`
         on_conflict  for other content from the same source: "keep_both" numbers the new one, "replace" replaces
-        raises       DocumentError for a file that is too large; StorageError (disk full …), and nothing is queued
+        raises       ConfigError (the collection's name); DocumentError for a file that is too large; StorageError (disk
+                     full …), and nothing is queued
         """
-        shown = display_name(name)
+        collection, shown = collection_name(collection), display_name(name)
         stream = data if hasattr(data, "read") else io.BytesIO(data)
         limited = _LimitedStream(stream, self._max_bytes, shown)
         content_hash = self._files.put(limited)
@@ -189,10 +190,10 @@ class LibraryService:
         return self._documents.collections()
 
     def add_collection(self, name: str) -> CollectionRecord:
-        return self._documents.add_collection(name)
+        return self._documents.add_collection(collection_name(name))
 
     def rename_collection(self, name: str, new_name: str) -> None:
-        self._documents.rename_collection(name, new_name)
+        self._documents.rename_collection(name, collection_name(new_name))
 
     def delete_collection(self, name: str) -> int:
         """Deletes it with its documents; returns how many."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, NotFoundError, StorageError
+from core.errors import ConfigError, DocumentError, NotFoundError, StorageError
 from tests.core.services.indexing_parts import opened
 
 
@@ -136,3 +136,15 @@ def test_what_is_no_regular_file_is_refused_and_never_waited_for(parts, tmp_path
 def test_a_path_that_no_file_can_have_is_one_sentence(parts, tmp_path, name):
     with pytest.raises(DocumentError, match="can't be read"):
         parts.library.add_path(tmp_path / name)
+
+
+def test_a_wrong_collection_name_is_refused_before_anything_is_kept(parts):
+    for refused in (
+        lambda: parts.library.add_bytes("a.txt", b"One pump.", collection=" "),
+        lambda: parts.library.add_collection("a" * 101),
+        lambda: parts.library.add_collection("a\tb"),
+    ):
+        with pytest.raises(ConfigError, match="collection's name"):
+            refused()
+    assert (list(parts.files.hashes()), parts.library.jobs(), parts.library.collections()) == ([], [], [])
+    assert parts.library.add_bytes("a.txt", b"One pump.", collection=" x ").payload["collection"] == "x"

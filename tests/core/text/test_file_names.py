@@ -1,6 +1,7 @@
 import pytest
 
-from core.text.file_names import display_name, one_line, told_apart
+from core.errors import ConfigError
+from core.text.file_names import collection_name, display_name, one_line, told_apart
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,16 @@ def test_a42_files_of_one_name_are_told_apart():
     assert told_apart([("a.txt", "/my/a.txt"), ("b.txt", "/my/b.txt")]) == ["a.txt", "b.txt"]
     assert told_apart([("a.txt", ""), ("a.txt", "/my/a.txt")]) == ["a.txt", "my/a.txt"]
     assert told_apart([]) == []
+
+
+def test_a_long_name_is_cut_in_front_of_its_ending():
+    assert display_name("a" * 251 + ".txt") == "a" * 251 + ".txt"
+    assert display_name("a" * 252 + ".txt") == "a" * 250 + "….txt"
+    assert len(display_name("b" * 5000)) == 255
+
+
+@pytest.mark.parametrize("name", ["", " \t", "a" * 101, "a\tb", "a\nb", "a\x00b", "a\u202eb", "a\ud800b"])
+def test_a_collection_name_that_cannot_be_shown_is_refused(name):
+    with pytest.raises(ConfigError, match="collection's name"):
+        collection_name(name)
+    assert collection_name("  " + "a" * 100 + " ") == "a" * 100
