@@ -44,6 +44,8 @@ def write_backup(database: Database, files: LocalFileStore, target: Path) -> dic
     target = Path(target).absolute()
     if target.exists():
         raise StorageError(f"{target.name!r} exists already; choose another name for the backup")
+    if not target.parent.is_dir():
+        raise StorageError(f"there is no folder {str(target.parent)!r} for the backup {target.name!r}; make it first")
     unfinished = target.with_name(target.name + ".unfinished")
     with _file_errors(target), tempfile.TemporaryDirectory(dir=target.parent, prefix=".footnote-backup-") as folder:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.errors import ModelError
+from core.errors import ModelError, UnknownNameError
 from core.model_catalogue.entries import CATALOGUE, DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
 from core.model_catalogue.gguf import check_gguf
 from core.model_catalogue.model import CatalogueModel, Kind
@@ -12,6 +12,11 @@ from core.model_catalogue.verification import state
 from core.registry import lookup
 
 SETTINGS: dict[Kind, str] = {"chat": "FOOTNOTE_CHAT_MODEL", "embedding": "FOOTNOTE_EMBEDDING_MODEL"}
+
+_OTHER_WAYS: dict[Kind, str] = {
+    "chat": "'echo', or give the path of a GGUF file",
+    "embedding": "'hashing', or give the path of a folder",
+}
 
 _STATES = {
     "missing": "isn't on this computer yet; fetch it ({size} MB) with",
@@ -40,7 +45,7 @@ def locate(name_or_path: str, models_dir: Path, *, kind: Kind = "chat") -> Path:
     """
     setting = SETTINGS[kind]
     if not is_path(name_or_path):
-        model = find(name_or_path, kind=kind)
+        model = _meant(name_or_path, kind)
         found = state(model, models_dir)
         if found != "present":
             says = _STATES[found].format(size=f"{model.bytes / 1e6:,.0f}")
@@ -52,6 +57,13 @@ def locate(name_or_path: str, models_dir: Path, *, kind: Kind = "chat") -> Path:
     elif not (path / "modules.json").is_file():
         raise ModelError(f"{setting} names {name_or_path!r}, which isn't a folder of a sentence-transformers model")
     return path
+
+
+def _meant(name: str, kind: Kind) -> CatalogueModel:
+    try:
+        return find(name, kind=kind)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{error}, {_OTHER_WAYS[kind]}") from None
 
 
 def rows(models_dir: Path) -> list[dict]:

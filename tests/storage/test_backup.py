@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from core.errors import NewerDatabaseError, StorageError
-from storage.backup import restore_backup
+from storage.backup import restore_backup, write_backup
 from storage.conversations import SqliteConversationStore
 from storage.database import Database
 from storage.documents import SqliteDocumentStore
@@ -65,7 +65,7 @@ def test_an_existing_file_is_not_overwritten(folder, backup, tmp_path):
         maintenance = SqliteMaintenance(database, LocalFileStore(folder))
         with pytest.raises(StorageError, match=r"'backup.zip' exists already"):
             maintenance.backup(backup)
-        with pytest.raises(StorageError, match="can't be used"):
+        with pytest.raises(StorageError, match="there is no folder"):
             maintenance.backup(tmp_path / "no such folder" / "b.zip")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data"]
 
@@ -129,3 +129,11 @@ def test_h07_a_backup_by_a_newer_footnote_is_refused(folder, tmp_path):
     with pytest.raises(NewerDatabaseError):
         restore_backup(tmp_path / "newer.zip", tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "newer.zip"]
+
+
+def test_a_folder_that_is_missing_is_named(folder, tmp_path):
+    with (
+        Database(folder) as database,
+        pytest.raises(StorageError, match=r"no folder '.*nowhere' for the backup"),
+    ):
+        write_backup(database, LocalFileStore(folder), tmp_path / "nowhere" / "b.zip")

@@ -70,6 +70,12 @@ def test_an_unknown_name_lists_the_choices_of_its_kind(name, kind, tmp_path):
         locate(name, tmp_path, kind=kind)
 
 
+def test_an_unknown_name_is_told_what_needs_no_catalogue(tmp_path):
+    for kind, others in (("chat", "'echo', or give the path of a GGUF"), ("embedding", "'hashing', or give the path")):
+        with pytest.raises(UnknownNameError, match=others):
+            locate("nope", tmp_path, kind=kind)
+
+
 def test_an_embedding_folder_needs_its_modules(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
