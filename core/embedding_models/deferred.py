@@ -28,7 +28,9 @@ class DeferredEmbeddingModel:
         self.message = ""
         self._opener = opener
         self._lock = threading.Lock()
-        self._model: EmbeddingModel | None = None
+        self._opening_lock = threading.Lock()
+        self._opened: EmbeddingModel | None = None
+        self._model: EmbeddingModel | None = None  # opened and loaded
 
     def warm_up(self) -> None:
         """Opens, loads and runs the model once. What goes wrong is in `state` and `message`, and raised at its use."""
@@ -39,7 +41,8 @@ class DeferredEmbeddingModel:
 
     @property
     def model_id(self) -> str:
-        return self._ready().model_id
+        """Asked of the model as it's opened, before it is loaded: with some models it's known without."""
+        return (self._model or self._open()).model_id
 
     @property
     def dimension(self) -> int:
@@ -74,15 +77,24 @@ class DeferredEmbeddingModel:
         with self._lock:
             if self._model is None:
                 self.state, self.message = "loading", ""
-                step: State = "missing"
                 try:
-                    model = self._opener()
-                    step = "failed"
+                    model = self._open()
                     _ = model.dimension  # loads it
                 except FootnoteError as error:
-                    self.state, self.message = step, str(error)
+                    self._opened, opened = None, self._opened
+                    self.state, self.message = "failed" if opened else "missing", str(error)
                     raise
                 finally:
                     self.state = "failed" if self.state == "loading" else self.state
                 self._model, self.state = model, "ready"
         return self._model
+
+    def _open(self) -> EmbeddingModel:
+        with self._opening_lock:
+            if self._opened is None:
+                try:
+                    self._opened = self._opener()
+                except FootnoteError as error:
+                    self.state, self.message = "missing", str(error)
+                    raise
+            return self._opened

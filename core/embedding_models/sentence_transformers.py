@@ -7,6 +7,7 @@ It tokenises once, sorts by length, and runs the model itself in small batches: 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import threading
 import time
@@ -73,9 +74,16 @@ class SentenceTransformerEmbeddingModel(EmbeddingShortcuts):
         """Loads the model and runs it once, so that the first question doesn't wait."""
         self.embed("warm-up")
 
-    @property
+    @cached_property
     def model_id(self) -> str:
-        return self._ready().model_id
+        """Name, weights, number format and prompts. Known without loading: by it unchanged files are recognised.
+
+        raises  ModelError where there is no model
+        """
+        _check_folder(self.folder, self.name)
+        prompts = _prompts(_saved_prompts(self.folder) if self._wanted_prompts is None else self._wanted_prompts)
+        prompt_hash = [text_hash("\0".join(prompts.values()))[:6]] if any(prompts.values()) else []
+        return "-".join([self.name, _weights_hash(self.folder), _precision(self._wanted_precision), *prompt_hash])
 
     @property
     def dimension(self) -> int:
@@ -120,28 +128,21 @@ class SentenceTransformerEmbeddingModel(EmbeddingShortcuts):
                     begin = time.perf_counter()
                     self._loaded = _load(self.folder, self.name, self._wanted_precision, self._wanted_prompts)
                     seconds = time.perf_counter() - begin
-                    logger.info("embedding model %s loaded in %.1f s", self._loaded.model_id, seconds)
+                    logger.info("embedding model %s loaded in %.1f s", self.name, seconds)
         return self._loaded
 
 
 class _Loaded:
     """The model in memory and what is known about it. Its methods may run in several threads at once."""
 
-    def __init__(
-        self, model: SentenceTransformer, folder: Path, name: str, precision: str, prompts: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, model: SentenceTransformer, precision: str, prompts: Mapping[str, str] | None) -> None:
         self.model, self.precision = model, precision
         self.tokenizer = FastTokenizer(model.tokenizer.backend_tokenizer)
-        known = model.prompts if prompts is None else prompts
-        self.prompts = {kind: known.get(kind) or "" for kind in INPUT_TYPES}
+        self.prompts = _prompts(model.prompts if prompts is None else prompts)
         self.dimension = _dimension(model)
         prompt_tokens = max(self.tokenizer.count_all(list(self.prompts.values())))
         self.max_tokens = _positions(model) - self.tokenizer.special_tokens - prompt_tokens
-        self.model_id = "-".join([name, _weights_hash(folder), precision, *self._prompt_hash()])
         self.pad_id = model.tokenizer.pad_token_id or 0
-
-    def _prompt_hash(self) -> list[str]:
-        return [text_hash("\0".join(self.prompts.values()))[:6]] if any(self.prompts.values()) else []
 
     @cached_property
     def has_type_ids(self) -> bool:
@@ -179,10 +180,9 @@ def _load(folder: Path, name: str, wanted: Precision, prompts: Mapping[str, str]
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
-    if not (folder / "modules.json").is_file():
-        raise ModelError(f"there is no model in the folder of embedding model {name!r}; fetch it again")
+    _check_folder(folder, name)
     disable_progress_bar()
-    precision = _fastest_precision() if wanted == "auto" else wanted
+    precision = _precision(wanted)
     try:
         # Weights kept as a pickle can run code when they are loaded.
         weights = {"use_safetensors": True}
@@ -193,11 +193,30 @@ def _load(folder: Path, name: str, wanted: Precision, prompts: Mapping[str, str]
     if getattr(model.tokenizer, "backend_tokenizer", None) is None:
         raise ModelError(f"embedding model {name!r} has no fast tokenizer; choose a model with a tokenizer.json")
     model = model.eval().to(torch.bfloat16 if precision == "bfloat16" else torch.float32)
-    return _Loaded(model, folder, name, precision, prompts)
+    return _Loaded(model, precision, prompts)
 
 
-def _fastest_precision() -> str:
+def _check_folder(folder: Path, name: str) -> None:
+    if not (folder / "modules.json").is_file():
+        raise ModelError(f"there is no model in the folder of embedding model {name!r}; fetch it again")
+
+
+def _prompts(known: Mapping[str, str | None]) -> dict[str, str]:
+    return {kind: known.get(kind) or "" for kind in INPUT_TYPES}
+
+
+def _saved_prompts(folder: Path) -> Mapping[str, str | None]:
+    path = folder / "config_sentence_transformers.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8")).get("prompts") or {} if path.is_file() else {}
+    except ValueError as error:
+        raise ModelError(f"{path.name} of the embedding model is damaged; fetch the model again") from error
+
+
+def _precision(wanted: Precision) -> str:
     """bfloat16 needs instructions of its own: with them it is 1.8 times as fast, without them slower than float32."""
+    if wanted != "auto":
+        return wanted
     import torch
 
     can = torch.cpu.get_capabilities()

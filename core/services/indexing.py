@@ -56,7 +56,10 @@ class IndexingService:
         poll_s: float = 0.7,
     ) -> None:
         self._jobs, self._reader, self._model = jobs, reader, model
-        self._steps = IndexingSteps(documents, files, reader, model, gate or PriorityGate(), pipeline or Pipeline())
+        self._needs_model = threading.Event()
+        self._steps = IndexingSteps(
+            documents, files, reader, model, gate or PriorityGate(), pipeline or Pipeline(), self._needs_model.set
+        )
         self._running = RunningJobs(jobs, owner_name(), lease_s=lease_s, heartbeat_s=heartbeat_s, look_s=poll_s)
         self._poll_s = poll_s
         self._handover = Handover()
@@ -66,8 +69,13 @@ class IndexingService:
         self._threads: list[threading.Thread] = []
         self._start_lock = threading.Lock()
 
-    def start(self) -> None:
-        """Begins to work, and loads the embedding model in a thread of its own. Once; a second call does nothing."""
+    def start(self, *, load_model: bool = True) -> None:
+        """Begins to work, once; a second call does nothing.
+
+        load_model  in a thread of its own, at once; otherwise when the first file is read that isn't indexed already
+        """
+        if load_model:
+            self._needs_model.set()
         with self._start_lock:
             if self._threads or self._closing.is_set():
                 return
@@ -86,6 +94,7 @@ class IndexingService:
     def close(self) -> None:
         """Ends within a batch. Unfinished jobs wait again; their next attempt starts from the beginning."""
         self._closing.set()
+        self._needs_model.set()
         self._handover.close()
         for job in self._running.all():
             job.end("closing")
@@ -159,7 +168,8 @@ class IndexingService:
 
     def _warm_up(self) -> None:
         warm_up = getattr(self._model, "warm_up", None)
-        if warm_up is None:
+        self._needs_model.wait()
+        if warm_up is None or self._closing.is_set():
             return
         try:
             warm_up()

@@ -8,7 +8,7 @@ save(…)       -> SaveResult; the one transaction that makes the document visib
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -65,9 +65,11 @@ class IndexingSteps:
         model: EmbeddingModel,
         gate: ComputeGate,
         pipeline: Pipeline,
+        before_reading: Callable[[], None] = lambda: None,
     ) -> None:
         self._documents, self._files, self._reader = documents, files, reader
         self._model, self._gate, self._pipeline = model, gate, pipeline
+        self._before_reading = before_reading
 
     def prepare(self, job: RunningJob, closing: threading.Event) -> SaveResult | Prepared:
         """raises  DocumentError and its kind, ModelError, StoppedError"""
@@ -75,6 +77,7 @@ class IndexingSteps:
             self._documents.get(job.record.payload["document_id"])  # deleted meanwhile: NotFoundError
         elif linked := self._linked(job):
             return linked
+        self._before_reading()
         document = self._read(job, closing)
         job.report(_READ, "splitting")
         segments = self._pipeline.segments(document, self._model)

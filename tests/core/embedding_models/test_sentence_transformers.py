@@ -59,6 +59,14 @@ def test_bfloat16_gives_nearly_the_same_and_names_itself(folder, model):
 
 
 @real_model
+def test_the_name_is_known_before_the_model_is_loaded(folder):
+    fresh = SentenceTransformerEmbeddingModel(folder, precision="float32", prompts={"query": "q: "})
+    known = fresh.model_id
+    assert not fresh.loaded
+    assert fresh.dimension == 384 and fresh.model_id == known
+
+
+@real_model
 def test_b01_every_segment_is_read_whole_and_its_end_is_found(model):
     text = "The committee met again in the small hall on Tuesday. " * 60 + "THE SECRET CODE IS 9917."
     segments = RecursiveSplitter(model.max_tokens, 30, model.tokenizer).split(Document.from_text(text))

@@ -134,6 +134,19 @@ def test_a44_the_same_file_again_changes_nothing(tmp_path):
         assert segment_texts(parts) == ["One pump."] and model.batches == [1]
 
 
+def test_a_file_that_is_indexed_already_loads_no_model(tmp_path):
+    states = []
+    for _ in range(2):
+        model = DeferredEmbeddingModel("hashing", HashingEmbeddingModel)
+        with opened(tmp_path / "data", model) as parts:
+            parts.library.add_bytes("x.txt", b"One pump.")
+            parts.indexing.start(load_model=False)
+            while parts.library.jobs(active_only=True):
+                time.sleep(0.02)
+        states.append(model.state)
+    assert states == ["ready", "idle"]
+
+
 def test_a44_a_race_of_several_tabs_ends_with_one_copy(tmp_path):
     with opened(tmp_path / "data", SlowModel(seconds=0.05)) as parts:
         parts.indexing.start()
