@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -372,3 +376,20 @@ def test_a_mistyped_variable_is_named(run, monkeypatch):
     monkeypatch.setenv("FOOTNOTE_RETREIVER", "keyword")
     status, _, err = run("documents")
     assert status == 0 and "FOOTNOTE_RETRIEVER" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_what_nobody_foresaw_is_one_sentence_and_a_traceback_only_on_request():
+    for debug, lines in (("", 1), ("1", 5)):
+        with open("/dev/full", "w") as full:
+            environment = os.environ | {"FOOTNOTE_DEBUG": debug}
+            ended = subprocess.run(
+                [sys.executable, cli.__file__, "strategies"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+        assert ended.returncode == 1 and len(ended.stderr.splitlines()) >= lines
+        assert ("Traceback" in ended.stderr) == bool(debug)
+        assert "FOOTNOTE_DEBUG=1" in ended.stderr
