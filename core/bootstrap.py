@@ -28,7 +28,7 @@ from core.grounding.refusal import RefusalCheck
 from core.lazily import Lazily
 from core.parsing_worker.worker import ParsingWorker
 from core.pipeline import Pipeline
-from core.protocols import EmbeddingStore, JobStore, Maintenance
+from core.protocols import ComputeGate, ConversationStore, EmbeddingStore, JobStore, Maintenance
 from core.rag.query_transformers import QUERY_TRANSFORMERS
 from core.rag.retrievers import CONTENT_RETRIEVERS
 from core.records import Problem
@@ -46,6 +46,9 @@ from core.services.warm_up import WarmUp
 from core.settings import Settings
 
 logger = logging.getLogger(__name__)
+
+# Settings that name a strategy, and the names there are.
+CHOICES = {"retriever": tuple(CONTENT_RETRIEVERS), "query_transformer": tuple(QUERY_TRANSFORMERS)}
 
 
 @dataclass(frozen=True)
@@ -94,16 +97,12 @@ def build_services(settings: Settings | None = None) -> Services:
     with ExitStack() as opened:
         database = opened.enter_context(Database(named.data))
         saved = SqliteSettingsStore(database)
-        choices = {
-            "retriever": tuple(CONTENT_RETRIEVERS),
-            "query_transformer": tuple(QUERY_TRANSFORMERS),
-            "embedding_store": tuple(EMBEDDING_STORES),
-        }
+        choices = {**CHOICES, "embedding_store": tuple(EMBEDDING_STORES)}
         settings = _effective(named, saved.load(), choices)
         store_kind = lookup(EMBEDDING_STORES, settings.embedding_store, kind="embedding store")
         files, gate = LocalFileStore(named.data), PriorityGate()
         documents = SqliteDocumentStore(database, files)
-        jobs, conversations = SqliteJobStore(database), SqliteConversationStore(database)
+        jobs = SqliteJobStore(database)
         model = _embedding_model(settings)
         store: Lazily[EmbeddingStore] = Lazily(
             lambda: store_kind(database, model_id=model.model_id, dimension=model.dimension)
@@ -117,25 +116,12 @@ def build_services(settings: Settings | None = None) -> Services:
             documents=documents,
             vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
         )
-        reader = ParsingWorker(settings.parse_timeout_s, settings.parse_memory_mb)
-        opened.callback(reader.close)
+        reader = opened.enter_context(ParsingWorker(settings.parse_timeout_s, settings.parse_memory_mb))
         indexing = IndexingService(documents, files, jobs, reader, model, gate=gate, pipeline=pipeline_of(settings))
         opened.callback(indexing.close)
         library = LibraryService(documents, files, jobs, max_file_mb=settings.max_file_mb, wake=indexing.wake)
         owner = _chat_model_owner(settings)
-        refusal = RefusalCheck(lambda: model.tokenizer)
-        augmentor = search.augmentor(min_share=settings.min_share)
-        runner = TurnRunner(
-            settings,
-            conversations,
-            owner,
-            augmentor,
-            documents,
-            gate,
-            refusal=refusal,
-            arriving=partial(_arriving, jobs),
-        )
-        chat = ChatService(settings, conversations, owner, runner)
+        chat = _chat(settings, SqliteConversationStore(database), owner, search, gate, partial(_arriving, jobs))
         opened.callback(chat.close)
         maintenance = partial(SqliteMaintenance, database, files)
         warm_up = WarmUp({"search": lambda: search.search("warm-up"), "leftovers of crashes": maintenance().sweep})
@@ -153,6 +139,27 @@ def build_services(settings: Settings | None = None) -> Services:
             warm_up,
             opened.pop_all(),
         )
+
+
+def _chat(
+    settings: Settings,
+    conversations: ConversationStore,
+    owner: ChatModelOwner,
+    search: SearchService,
+    gate: ComputeGate,
+    arriving: Callable[[str | None], Sequence[int]],
+) -> ChatService:
+    runner = TurnRunner(
+        settings,
+        conversations,
+        owner,
+        search.augmentor(min_share=settings.min_share),
+        search.documents,
+        gate,
+        refusal=RefusalCheck(lambda: search.embedding_model.tokenizer),
+        arriving=arriving,
+    )
+    return ChatService(settings, conversations, owner, runner)
 
 
 def _embedding_model(settings: Settings) -> DeferredEmbeddingModel:

@@ -172,10 +172,6 @@ class ContentAggregator(Protocol):
         ...
 
 
-class ContextExpander(Protocol):
-    def expand(self, contents: Sequence[Content]) -> list[Content]: ...
-
-
 class ContentInjector(Protocol):
     def inject(self, contents: Sequence[Content], message: str) -> str: ...
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.domain import ChatMessage, Content, Document, TextSegment
+from core.domain import Content, Document, TextSegment
 
 DEFAULT_COLLECTION = "default"
 
@@ -201,13 +201,3 @@ class Problem:
     kind: str
     message: str
     repairable: bool = True
-
-
-@dataclass(frozen=True)
-class TurnRequest:
-    """What the chat page asks for: one question in one conversation. The same `request_key` twice is one turn."""
-
-    conversation_id: str
-    text: str
-    request_key: str
-    history: tuple[ChatMessage, ...] = ()
