@@ -54,13 +54,13 @@ def open_store(folder, fault):
 
 def prepare(folder, old):
     """A data folder in which the original of what will be saved lies ready, and `old` is saved, if any."""
+    database, store = open_store(folder, lambda point: None)
     files = LocalFileStore(folder)
     files.put(NEW.encode())
     if old is not None:
         files.put(old.encode())
-        database, store = open_store(folder, lambda point: None)
         store.save(new_document(old))
-        database.close()
+    database.close()
 
 
 def points_of(folder, operation, old):
