@@ -24,7 +24,6 @@ from core.embedding_models.opening import open_embedding_model
 from core.errors import ModelError
 from core.evaluation.run import RETRIEVERS, StrategyResult, evaluate
 from core.gate import PriorityGate
-from core.grounding.refusal import RefusalCheck
 from core.lazily import Lazily
 from core.parsing_worker.worker import ParsingWorker
 from core.pipeline import Pipeline
@@ -156,7 +155,7 @@ def _chat(
         search.augmentor(min_share=settings.min_share),
         search.documents,
         gate,
-        refusal=RefusalCheck(lambda: search.embedding_model.tokenizer),
+        refusal=search.refusal_check,
         arriving=arriving,
     )
     return ChatService(settings, conversations, owner, runner)

@@ -176,10 +176,6 @@ class ContentInjector(Protocol):
     def inject(self, contents: Sequence[Content], message: str) -> str: ...
 
 
-class ScoringModel(Protocol):
-    def score_all(self, segments: Sequence[TextSegment], query: str) -> list[float]: ...
-
-
 # ── chat ─────────────────────────────────────────────────────────────────────
 
 

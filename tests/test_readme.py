@@ -53,3 +53,10 @@ def test_install_and_run_stand_within_the_first_22_lines():
 def test_linked_files_exist():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README) + re.findall(r"\((\w+/README\.md)\)", README)
     assert links and [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_folder_of_core_is_on_its_map_and_every_folder_on_the_map_exists():
+    core = ROOT / "core"
+    named = set(re.findall(r"`([a-z_]+)/`", (core / "README.md").read_text(encoding="utf-8"))) - {"storage"}
+    there = {path.parent.name for path in core.glob("*/*.py")}
+    assert named == there

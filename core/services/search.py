@@ -11,7 +11,7 @@ from typing import Any
 from core.domain import ChatMessage, Content
 from core.errors import ConfigError
 from core.filters import Filter
-from core.grounding.refusal import RefusalCheck, RefusalDecision
+from core.grounding.refusal import RefusalCheck
 from core.protocols import DocumentStore, EmbeddingModel, EmbeddingStore, KeywordIndex
 from core.query import InvocationParameters, Query, QueryMetadata
 from core.rag.aggregators.score_sum import ScoreSumContentAggregator
@@ -63,7 +63,7 @@ class SearchService:
         self._keyword_index = keyword_index
         self._vector_scores = vector_scores
         self._executor = executor or IdleThreadExecutor()
-        self._refusal = RefusalCheck(lambda: embedding_model().tokenizer)
+        self.refusal_check = RefusalCheck(lambda: embedding_model().tokenizer)
 
     @property
     def embedding_model(self) -> EmbeddingModel:
@@ -157,12 +157,6 @@ class SearchService:
     ) -> AugmentationResult:
         """What the chat asks for: contents for a message, and how they came about. options: those of `augmentor`."""
         return self.augmentor(**options).augment(self.query(text, scope=scope, history=history))
-
-    def refusal(self, augmented: AugmentationResult) -> RefusalDecision:
-        """Whether the documents hold nothing on it; never, where the setting is off."""
-        if not self._settings.refusal:
-            return RefusalDecision(False, 1.0, 0.0, {})
-        return self._refusal.decide(augmented)
 
     def _limits(self, candidates: int, min_score: float | None) -> dict[str, Any]:
         return {

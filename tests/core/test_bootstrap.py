@@ -51,6 +51,17 @@ def test_a_service_without_models_opens_and_says_what_is_missing(tmp_path):
     services.close()
 
 
+@pytest.mark.parametrize("refusal", [True, False])
+def test_the_setting_turns_refusal_before_the_model_on_and_off(tmp_path, refusal):
+    services = build_services(settings(tmp_path, refusal=refusal))
+    services.library.add_bytes("pump.txt", b"The pump P1 costs 100 euros.", batch="b")
+    services.indexing.run_until_idle("b")
+    answer = services.chat.answer_now("What is the capital of Peru?")
+    services.close()
+    # Decided before the model, or the model was asked and read a prompt.
+    assert ("refusal" in answer.record, "prompt" in answer.record) == (refusal, not refusal)
+
+
 def test_every_strategy_says_what_it_does():
     for kind, names in registries().items():
         assert names and all(text.strip() for text in names.values()), kind

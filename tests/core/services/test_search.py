@@ -179,7 +179,7 @@ def test_d10_a_question_about_a_whole_document_gets_its_opening(house):
     assert {content.document_id for content in found.contents} == {second}
     assert "Opening of the second." in texts(found)[0]
     assert "Opening" in texts(house.search.augment("what is this about?", scope=Scope(document_ids=(second,))))[0]
-    assert not house.search.refusal(found).refused
+    assert not house.search.refusal_check.decide(found).refused
 
 
 def test_d11_small_talk_finds_nothing_and_names_do(house):
@@ -187,7 +187,7 @@ def test_d11_small_talk_finds_nothing_and_names_do(house):
     for text in ("hi", "thanks!", "ok 👍"):
         found = house.search.augment(text)
         assert (found.contents, found.trace.decision) == ((), "small_talk")
-        assert not house.search.refusal(found).refused
+        assert not house.search.refusal_check.decide(found).refused
     for text in ("hello Mirko", "rack"):
         assert house.search.augment(text).contents
 
@@ -195,17 +195,10 @@ def test_d11_small_talk_finds_nothing_and_names_do(house):
 def test_d13_a_question_that_no_document_touches_is_refused(house):
     add_shop(house)
     found = house.search.augment("What is the capital of Peru?")
-    decision = house.search.refusal(found)
+    decision = house.search.refusal_check.decide(found)
     assert decision.refused
     assert decision.closest == found.contents[:3]
-    assert not house.search.refusal(house.search.augment("What is the price of the valve V2?")).refused
-
-
-def test_the_setting_turns_refusal_off(tmp_path):
-    with Database(tmp_path) as database:
-        house = House(database, refusal=False)
-        add_shop(house)
-        assert not house.search.refusal(house.search.augment("What is the capital of Peru?")).refused
+    assert not house.search.refusal_check.decide(house.search.augment("What is the price of the valve V2?")).refused
 
 
 def test_without_an_embedding_model_words_are_still_searched(tmp_path):
@@ -220,7 +213,7 @@ def test_without_an_embedding_model_words_are_still_searched(tmp_path):
         assert found.trace.failures == ("vector: the embedding model isn't here; run: make models",)
         assert "V2" in texts(house.search.search("V2 price", limit=1, retriever="keyword"))[0]
         # What can't be searched by meaning proves nothing about the documents.
-        assert not house.search.refusal(house.search.augment("What is the capital of Peru?")).refused
+        assert not house.search.refusal_check.decide(house.search.augment("What is the capital of Peru?")).refused
 
 
 def test_b09_symbols_are_told_apart(house):
