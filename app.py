@@ -16,8 +16,9 @@ from core.errors import FootnoteError
 from core.settings import unknown_variables
 from pages.ui.boundary import on_script_error
 from pages.ui.downloads import download_route
-from pages.ui.own_requests import OwnRequestsOnly
+from pages.ui.own_requests import OwnRequestsOnly, is_opened
 from pages.ui.session import HOLDER
+from pages.ui.texts import t
 from pages.ui.upload_route import upload_route
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def lifespan(_app):
+    if is_opened():
+        logger.warning("%s", t("warning.opened"))
     for sentence in unknown_variables(os.environ):
         logger.warning("%s", sentence)
     try:

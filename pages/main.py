@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.ui.boundary import boundary, show_notices
+from pages.ui.own_requests import is_opened
 from pages.ui.sidebar import draw_sidebar
 from pages.ui.texts import t
 
@@ -25,6 +26,8 @@ st.set_page_config(
 st.html(UI / "style.css")
 current = st.query_params.get("chat") if page == PAGES["chat"] else None
 draw_sidebar(PAGES, page, current)
+if is_opened():
+    st.warning(t("warning.opened"))
 show_notices()
 with boundary():
     page.run()

@@ -15,6 +15,8 @@ ENGLISH = {
     "error.unexpected": "Something went wrong. The log tells more under {id}.",
     "error.too_large": "“{name}” is larger than {limit} MB; raise “Largest file (MB)” in the settings, or split it.",
     "error.disk_full": "The disk of the data folder is full; free some space and add the file again.",
+    "warning.opened": "Footnote is open to your network: there is no log-in, so whoever reaches this address can read "
+    "your documents. Without --server.address it listens to this computer only.",
     "error.foreign_request": "This request doesn't come from Footnote's own pages.",
     "error.no_document": "There is no such document any more.",
     "error.no_chat": "There is no such chat any more; this is a new one.",

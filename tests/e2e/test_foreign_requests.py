@@ -68,3 +68,26 @@ def test_an_upload_of_another_origin_is_refused(port, origin):
 @pytest.mark.parametrize("number", ["1", str(2**63), "9" * 30, "9" * 5000, "x"])
 def test_a_download_of_nothing_is_not_found(port, number):
     assert status(port, "GET", f"/download/{number}") == 404
+
+
+OPENED = "Footnote is open to your network: there is no log-in"
+
+
+def test_g08_opening_it_to_a_network_is_said_and_still_keeps_other_origins_out(tmp_path):
+    server = Server(tmp_path, STREAMLIT_SERVER_ADDRESS="0.0.0.0").start()
+    try:
+        assert OPENED in server.text()
+        assert status(server.port, "GET", "/", Host=f"laptop.lan:{server.port}") == 200
+        foreign = {"Host": f"laptop.lan:{server.port}", "Origin": "http://evil.example"}
+        assert status(server.port, "GET", "/", **foreign) == 403
+        assert stream(server.port, f"http://127.0.0.1:{server.port}") == "open"
+        assert server.text().count("http://") == 1, server.text()
+        assert server.attempts() == []
+    finally:
+        server.stop()
+
+
+def test_g08_without_being_told_it_says_nothing_of_a_network(tmp_path):
+    server = Server(tmp_path).start()
+    server.stop()
+    assert OPENED not in server.text()
