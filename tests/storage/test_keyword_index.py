@@ -62,7 +62,9 @@ def test_d02_the_code_that_was_asked_for_comes_first(database):
 )  # fmt: skip
 def test_d07_a_query_is_data(database, query):
     save(database, "Order AX-2041\nRoom 7b\nsee note.md\n")
-    SqliteKeywordIndex(database).search(query, limit=5)
+    index = SqliteKeywordIndex(database)
+    assert set(texts(index.search(query, limit=5))) <= {"Order AX-2041", "Room 7b", "see note.md"}
+    assert texts(index.search("room", limit=5)) == ["Room 7b"]
 
 
 @pytest.mark.parametrize(

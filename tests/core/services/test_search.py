@@ -139,7 +139,12 @@ def test_d06_shared_names_and_numbers_are_found_in_another_language(house):
 )
 def test_d07_a_query_is_data(house, retriever, query):
     add_shop(house)
-    house.search.search(query, retriever=retriever)
+    shop = {
+        record.segment.text for d in house.search.documents.list() for record in house.search.documents.segments(d.id)
+    }
+    assert set(texts(house.search.search(query, retriever=retriever))) <= shop
+    # It did nothing to the index.
+    assert "V2" in texts(house.search.search("valve V2", retriever=retriever))[0]
 
 
 @pytest.mark.parametrize("retriever", ["hybrid", "hybrid_rrf", "vector", "keyword"])
