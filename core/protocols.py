@@ -32,13 +32,17 @@ from core.query import Query
 from core.records import (
     CollectionRecord,
     ConversationRecord,
+    DeletedDocument,
     DocumentRecord,
+    FinishedDocument,
     JobRecord,
     MessageRecord,
     NewDocument,
+    NewPart,
     Problem,
     SaveResult,
     SegmentRecord,
+    Unfinished,
 )
 
 # ── stop, progress, locks ────────────────────────────────────────────────────
@@ -275,7 +279,38 @@ class DocumentStore(Protocol):
         """Makes a document visible, or replaces its old version, at once; unchanged segments keep their id."""
         ...
 
-    def delete(self, document_id: int) -> DocumentRecord: ...
+    def unfinished(self, content_hash: str, pipeline: str, model_id: str) -> Unfinished | None:
+        """What an interrupted ingest of these bytes has kept; None where it must begin at the beginning."""
+        ...
+
+    def add_part(self, part: NewPart) -> None:
+        """Keeps a part, invisible to everybody. A part with this number that is kept already stays as it is."""
+        ...
+
+    def publish(self, finished: FinishedDocument) -> SaveResult:
+        """Makes all parts visible at once, as `save` does; unchanged segments keep their id."""
+        ...
+
+    def discard_unfinished(self, content_hash: str, pipeline: str) -> None:
+        """Forgets parts that nobody will go on with."""
+        ...
+
+    def delete(self, document_id: int) -> DocumentRecord:
+        """Gone from every search at once; `undelete` brings it back until `purge_deleted`."""
+        ...
+
+    def deleted(self) -> list[DeletedDocument]:
+        """Newest first."""
+        ...
+
+    def undelete(self, document_id: int) -> DocumentRecord:
+        """With its id, segments and vectors as they were. raises NotFoundError (purged); ConfigError (another document
+        has its source by now)"""
+        ...
+
+    def purge_deleted(self, *, document_ids: Sequence[int] | None = None, older_than_s: float = 0) -> int:
+        """Deletes for good, the originals too; returns how many documents."""
+        ...
 
     def get(self, document_id: int) -> DocumentRecord: ...
 
@@ -286,6 +321,10 @@ class DocumentStore(Protocol):
     def count(self, *, collection: str | None = None) -> int: ...
 
     def text(self, document_id: int) -> Document: ...
+
+    def excerpt(self, document_id: int, start: int, end: int) -> str:
+        """The characters start to end of its text, without reading the rest of a long one."""
+        ...
 
     def segments(self, document_id: int) -> list[SegmentRecord]: ...
 
@@ -395,6 +434,14 @@ class SettingsStore(Protocol):
     def save(self, name: str, value: Any) -> None: ...
 
     def reset(self, name: str) -> None: ...
+
+
+class MeasurementStore(Protocol):
+    """What was measured on this machine: plain JSON by name. It may be forgotten at any time and is measured again."""
+
+    def get(self, name: str) -> dict[str, Any] | None: ...
+
+    def put(self, name: str, value: Mapping[str, Any]) -> None: ...
 
 
 class Maintenance(Protocol):

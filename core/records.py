@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from core.domain import Content, Document, TextSegment
+from core.metadata import Metadata
 
 DEFAULT_COLLECTION = "default"
 
@@ -80,6 +81,74 @@ class NewDocument:
     pages: int | None = None
     warnings: tuple[str, ...] = ()
     on_conflict: OnConflict = "replace"
+
+
+@dataclass(frozen=True)
+class NewPart:
+    """A stretch of a long document, kept while the rest is still being read; nobody can find it yet.
+
+    Parts of one content are numbered 0, 1, 2 … and follow each other without a gap.
+
+    document: text, marks (from the part's own beginning) and metadata of this part.
+    start: characters of the document before this part.
+    segments: their start and end count from the beginning of the whole document, their index goes on from part to part.
+    vectors, terms: as in `NewDocument`.
+    after: plain JSON; what the parser needs to go on behind this part.
+    """
+
+    content_hash: str
+    pipeline: str
+    model_id: str
+    type: str
+    number: int
+    start: int
+    document: Document
+    segments: tuple[TextSegment, ...]
+    vectors: np.ndarray
+    terms: tuple[str, ...]
+    after: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """How far an interrupted ingest had come: what the next one needn't do again. `after` is the last part's."""
+
+    parts: int
+    characters: int
+    segments: int
+    after: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FinishedDocument:
+    """A document whose parts are all kept, to be made visible at once. Fields as in `NewDocument`."""
+
+    source: str
+    name: str
+    collection: str
+    type: str
+    content_hash: str
+    size: int
+    metadata: Metadata
+    model_id: str
+    pipeline: str
+    pages: int | None = None
+    warnings: tuple[str, ...] = ()
+    on_conflict: OnConflict = "replace"
+
+
+@dataclass(frozen=True)
+class DeletedDocument:
+    """A document that was deleted and can still be brought back. `id` is the one that it had, and will have again."""
+
+    id: int
+    name: str
+    source: str
+    collection: str
+    type: str
+    segments: int
+    size: int
+    deleted: datetime
 
 
 @dataclass(frozen=True)
