@@ -76,9 +76,10 @@ class Services:
         self._closing.close()
 
 
-def build_services(settings: Settings | None = None) -> Services:
+def build_services(settings: Settings | None = None, *, fault: Callable[[str], None] = lambda point: None) -> Services:
     """Everything for one data folder. Choices saved in the app are taken where `settings` doesn't name them.
 
+    fault   called with a name at each durable step of a change; tests kill the process there
     raises  ConfigError (a name nothing is registered under), StorageError, NewerDatabaseError
     """
     from storage.conversations import SqliteConversationStore
@@ -94,12 +95,12 @@ def build_services(settings: Settings | None = None) -> Services:
 
     named = settings or Settings.load()
     with ExitStack() as opened:
-        database = opened.enter_context(Database(named.data))
+        database = opened.enter_context(Database(named.data, fault=fault))
         saved = SqliteSettingsStore(database)
         choices = {**CHOICES, "embedding_store": tuple(EMBEDDING_STORES)}
         settings = _effective(named, saved.load(), choices)
         store_kind = lookup(EMBEDDING_STORES, settings.embedding_store, kind="embedding store")
-        files, gate = LocalFileStore(named.data), PriorityGate()
+        files, gate = LocalFileStore(named.data, fault=fault), PriorityGate()
         documents = SqliteDocumentStore(database, files)
         jobs = SqliteJobStore(database)
         model = _embedding_model(settings)

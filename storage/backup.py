@@ -18,14 +18,14 @@ import sqlite3
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select
 
 from core.errors import NotFoundError, StorageError
-from storage.database import FILE_NAME, Database
+from storage.database import FILE_NAME, Database, no_fault
 from storage.database_errors import file_error
 from storage.files import LocalFileStore, sync_folder
 from storage.tables import conversations, documents, segments
@@ -51,15 +51,18 @@ def write_backup(database: Database, files: LocalFileStore, target: Path) -> dic
         try:
             copy = Path(folder) / FILE_NAME
             _copy_database(database.path, copy)
+            database.fault("database copied")
             counts = _write_zip(unfinished, copy, files, database.data_dir)
+            database.fault("backup written")
             os.replace(unfinished, target)
+            database.fault("backup renamed")
             sync_folder(target.parent)
         finally:
             unfinished.unlink(missing_ok=True)
     return counts
 
 
-def restore_backup(file: Path, data_dir: Path) -> dict[str, int]:
+def restore_backup(file: Path, data_dir: Path, *, fault: Callable[[str], None] = no_fault) -> dict[str, int]:
     """Unpack a backup into a folder that is empty or doesn't exist; returns the same counts.
 
     Every checksum is compared before the folder gets its name. raises StorageError, and the folder stays as it was
@@ -72,11 +75,14 @@ def restore_backup(file: Path, data_dir: Path) -> dict[str, int]:
         unfinished = Path(tempfile.mkdtemp(dir=data_dir.parent, prefix=f".{data_dir.name}-restoring-"))
         try:
             counts = _unpack(file, unfinished)
+            fault("backup unpacked")
             # Opening it says at once whether this program is too old for it, and brings an older one up to date.
-            Database(unfinished).close()
+            Database(unfinished, fault=fault).close()
+            fault("restored database opened")
             if data_dir.exists():
                 data_dir.rmdir()
             os.replace(unfinished, data_dir)
+            fault("restored folder renamed")
             sync_folder(data_dir.parent)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)

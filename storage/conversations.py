@@ -42,7 +42,7 @@ class SqliteConversationStore:
     def create(self, title: str = "", options: Mapping[str, Any] | None = None) -> ConversationRecord:
         now = self._clock()
         values = {"id": uuid.uuid4().hex, "title": neutral_text(title), "options": dict(options or {})}
-        with self._database.write() as connection:
+        with self._database.write("conversation made") as connection:
             connection.execute(insert(conversations).values(created=now, updated=now, **values))
             return _conversation(connection, values["id"])
 
@@ -67,13 +67,13 @@ class SqliteConversationStore:
         """Another title or other options; the options are replaced as a whole."""
         values = {} if title is None else {"title": neutral_text(title)}
         values |= {} if options is None else {"options": dict(options)}
-        with self._database.write() as connection:
+        with self._database.write("conversation changed") as connection:
             _conversation(connection, conversation_id)
             if values:
                 connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(**values))
 
     def delete(self, conversation_id: str) -> None:
-        with self._database.write() as connection:
+        with self._database.write("conversation deleted") as connection:
             _conversation(connection, conversation_id)
             connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
 
@@ -84,7 +84,7 @@ class SqliteConversationStore:
     ) -> tuple[MessageRecord, MessageRecord]:
         now = self._clock()
         record = {"after_jobs": list(after_jobs)} if after_jobs else {}
-        with self._database.write() as connection:
+        with self._database.write("turn added") as connection:
             _conversation(connection, conversation_id)
             known = connection.execute(select(messages).where(messages.c.request_key == request_key)).one_or_none()
             if known is None:
@@ -121,7 +121,8 @@ class SqliteConversationStore:
             values |= {"owner": None, "lease_until": None}
         if values.get("state") == "waiting":
             values["stop_requested"] = False
-        with self._database.write() as connection:
+        step = f"answer {changes['state']}" if "state" in changes else f"message's {' and '.join(changes)} saved"
+        with self._database.write(step) as connection:
             if not _change(connection, self._clock(), messages.c.id == message_id, **values):
                 raise _no_message(message_id)
 
@@ -137,7 +138,7 @@ class SqliteConversationStore:
         with self._database.read() as connection:
             if connection.execute(query).first() is None and not _count_abandoned(connection, self._clock()):
                 return None
-        with self._database.write() as connection:
+        with self._database.write("answer claimed") as connection:
             now = self._clock()
             _interrupt(connection, now)
             row = connection.execute(query).one_or_none()
@@ -151,12 +152,12 @@ class SqliteConversationStore:
         """Keep the lease. False: it was lost, or the message is gone or ended; stop working on it."""
         owned = and_(messages.c.id == message_id, messages.c.owner == owner, messages.c.state.in_(WORKING))
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write("answer heartbeat") as connection:
             return _change(connection, now, owned, lease_until=now + lease_s) == 1
 
     def interrupt_abandoned(self, is_dead: Callable[[str], bool] = lambda owner: False) -> int:
         """A dead owner's leases end at once: after a kill nobody should wait for them."""
-        with self._database.write() as connection:
+        with self._database.write("answers interrupted") as connection:
             owned = select(messages.c.owner).where(messages.c.owner.is_not(None)).distinct()
             dead = [owner for owner in connection.execute(owned).scalars() if is_dead(owner)]
             connection.execute(update(messages).where(messages.c.owner.in_(dead)).values(lease_until=0.0))
@@ -165,7 +166,7 @@ class SqliteConversationStore:
     def request_stop(self, message_id: int) -> None:
         """A waiting answer stops at once; one in work when its engine looks. An ended one stays as it is."""
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write("answer stop") as connection:
             _row(connection, message_id)
             _change(
                 connection, now, and_(messages.c.id == message_id, messages.c.state.in_(WORKING)), stop_requested=True
@@ -197,7 +198,7 @@ class SqliteConversationStore:
         ]
 
     def remove_after(self, message_id: int) -> None:
-        with self._database.write() as connection:
+        with self._database.write("messages removed") as connection:
             row = _row(connection, message_id)
             later = and_(messages.c.conversation_id == row.conversation_id, messages.c.id >= message_id)
             connection.execute(delete(messages).where(later))

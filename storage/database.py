@@ -78,8 +78,11 @@ class Database:
             raise storage_error(error, self.data_dir) from error
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction that sees no other writer. One inside another would wait for itself: RuntimeError."""
+    def write(self, step: str = "") -> Iterator[Connection]:
+        """A transaction that sees no other writer. One inside another would wait for itself: RuntimeError.
+
+        step  what it does, "job added": the name of its fault points, before its commit and after
+        """
         if self._writer == threading.get_ident():
             raise RuntimeError("a write transaction was begun inside another; pass the connection on instead")
         # Writers of this process queue here; SQLite's own waiting polls, and may let one starve.
@@ -89,9 +92,13 @@ class Database:
         try:
             with self._transaction(write=True) as connection:
                 yield connection
+                if step:
+                    self.fault(f"{step}: before commit")
         finally:
             self._writer = None
             self._write_lock.release()
+        if step:
+            self.fault(step)
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:

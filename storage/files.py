@@ -10,11 +10,12 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import NotFoundError, StorageError
+from storage.database import no_fault
 from storage.database_errors import file_error
 
 logger = logging.getLogger(__name__)
@@ -25,13 +26,17 @@ SWEEP_AFTER_S = 600.0
 
 
 class LocalFileStore:
-    """Originals in the data folder. A file is there wholly or not at all; memory holds one piece of it at a time."""
+    """Originals in the data folder. A file is there wholly or not at all; memory holds one piece of it at a time.
 
-    def __init__(self, data_dir: Path) -> None:
+    fault  called with a name at each step of a change; see `storage.database.no_fault`
+    """
+
+    def __init__(self, data_dir: Path, *, fault: Callable[[str], None] = no_fault) -> None:
         self.folder = Path(data_dir).absolute() / "originals"
         self._unfinished = self.folder / "unfinished"
         self._unused = self.folder.with_name("unused")
         self._data_name = Path(data_dir).absolute().name
+        self._fault = fault
 
     def put(self, data: bytes | BinaryIO) -> str:
         """Keep the bytes and return their hash. What is there already is written anew, which mends a damaged file.
@@ -43,15 +48,17 @@ class LocalFileStore:
             self._unfinished.mkdir(parents=True, exist_ok=True)
             temporary = self._unfinished / uuid.uuid4().hex
             try:
-                content_hash = _write(stream, temporary)
+                content_hash = _write(stream, temporary, self._fault)
                 target = self._path(content_hash)
                 target.parent.mkdir(exist_ok=True)
                 os.replace(temporary, target)
+                self._fault("original renamed")
             finally:
                 temporary.unlink(missing_ok=True)
             # The name is durable only when its folder is, and the folder when its own parent is.
             sync_folder(target.parent)
             sync_folder(self.folder)
+        self._fault("original put")
         return content_hash
 
     def read(self, content_hash: str) -> bytes:
@@ -103,6 +110,7 @@ class LocalFileStore:
                 if path.stat().st_mtime > unless_put_after:
                     return False
                 path.unlink()
+                self._fault("original file removed")
             except FileNotFoundError:
                 pass
         return True
@@ -131,6 +139,7 @@ class LocalFileStore:
                 if content_hash not in needed and path.stat().st_mtime < limit:
                     self._unused.mkdir(exist_ok=True)
                     os.replace(path, self._unused / content_hash)
+                    self._fault("unused original moved")
                     moved += 1
         if moved:
             sync_folder(self._unused)
@@ -150,12 +159,13 @@ class LocalFileStore:
             raise file_error(error, self._data_name) from error
 
 
-def write_whole(path: Path, data: bytes | memoryview) -> None:
+def write_whole(path: Path, data: bytes | memoryview, *, fault: Callable[[str], None] = no_fault) -> None:
     """Write a file so that a reader, or a crash, sees the old one or the new one and nothing between."""
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        _write(io.BytesIO(data), temporary)
+        _write(io.BytesIO(data), temporary, fault)
         os.replace(temporary, path)
+        fault("file renamed")
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
@@ -171,14 +181,16 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _write(stream: BinaryIO, path: Path) -> str:
+def _write(stream: BinaryIO, path: Path, fault: Callable[[str], None]) -> str:
     digest = hashlib.sha256()
     with path.open("xb") as file:
         while piece := stream.read(_PIECE):
             digest.update(piece)
             file.write(piece)
+        fault("file written")
         file.flush()
         os.fsync(file.fileno())
+    fault("file synced")
     return digest.hexdigest()
 
 

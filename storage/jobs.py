@@ -51,7 +51,7 @@ class SqliteJobStore:
             "created": now,
             "updated": now,
         }
-        with self._database.write() as connection:
+        with self._database.write("job added") as connection:
             job_id = connection.execute(insert(jobs).values(**values)).inserted_primary_key[0]
             return _record(_row(connection, job_id))
 
@@ -67,7 +67,7 @@ class SqliteJobStore:
         with self._database.read() as connection:
             if connection.execute(query).first() is None:
                 return None
-        with self._database.write() as connection:
+        with self._database.write("job claimed") as connection:
             while row := connection.execute(query).one_or_none():
                 if row.state == "waiting" or (row.attempts < MAX_ATTEMPTS and not row.stop_requested):
                     values = {"state": "running", "owner": owner, "lease_until": now + lease_s}
@@ -79,12 +79,12 @@ class SqliteJobStore:
     def heartbeat(self, job_id: int, owner: str, *, lease_s: float) -> bool:
         """Keep the lease. False: it was lost, or the job is gone; stop working on it."""
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write("job heartbeat") as connection:
             return _change(connection, now, _owned(job_id, owner), lease_until=now + lease_s) == 1
 
     def progress(self, job_id: int, owner: str, progress: float, phase: str) -> None:
         """From somebody who has lost the lease: ignored."""
-        with self._database.write() as connection:
+        with self._database.write("job progress") as connection:
             _change(
                 connection, self._clock(), _owned(job_id, owner), progress=min(max(progress, 0.0), 1.0), phase=phase
             )
@@ -96,7 +96,7 @@ class SqliteJobStore:
         """
         if state not in JOB_ENDED:
             raise ConfigError(f"a job can't end as {state!r}; choose one of {', '.join(map(repr, JOB_ENDED))}")
-        with self._database.write() as connection:
+        with self._database.write("job finished") as connection:
             row = connection.execute(select(jobs).where(_owned(job_id, owner))).one_or_none()
             if row is None:
                 logger.warning("job %d was finished by %s, who doesn't own it any more; ignored", job_id, owner)
@@ -118,14 +118,14 @@ class SqliteJobStore:
 
     def release(self, job_id: int, owner: str) -> None:
         """Back to waiting, for example when the app closes; this attempt doesn't count."""
-        with self._database.write() as connection:
+        with self._database.write("job released") as connection:
             values = {"state": "waiting", "phase": "waiting", "progress": 0.0, "owner": None, "lease_until": None}
             _change(connection, self._clock(), _owned(job_id, owner), attempts=jobs.c.attempts - 1, **values)
 
     def request_stop(self, job_id: int) -> None:
         """A waiting job stops at once; a running one when its worker looks. An ended one stays as it is."""
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write("job stop") as connection:
             _row(connection, job_id)
             waiting = and_(jobs.c.id == job_id, jobs.c.state == "waiting")
             running = and_(jobs.c.id == job_id, jobs.c.state == "running")
@@ -134,7 +134,7 @@ class SqliteJobStore:
 
     def retry(self, job_id: int, payload: Mapping[str, Any] | None = None) -> JobRecord:
         """An ended job waits again; `payload` is added to its own, a password for example."""
-        with self._database.write() as connection:
+        with self._database.write("job retried") as connection:
             row = _row(connection, job_id)
             if row.state in JOB_ENDED:
                 _change(
@@ -167,7 +167,7 @@ class SqliteJobStore:
             return [_record(row) for row in connection.execute(query)]
 
     def clear_ended(self) -> int:
-        with self._database.write() as connection:
+        with self._database.write("jobs cleared") as connection:
             return connection.execute(delete(jobs).where(jobs.c.state.in_(JOB_ENDED))).rowcount
 
 

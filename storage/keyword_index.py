@@ -101,6 +101,7 @@ class SqliteKeywordIndex:
             if generation != self._generation:
                 self._postings = self._read(connection)
                 self._generation = generation
+                self._database.fault("keyword index caught up")
             return self._postings
 
     def _read(self, connection: Connection) -> Postings:

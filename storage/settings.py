@@ -38,9 +38,9 @@ class SqliteSettingsStore:
     def save(self, name: str, value: Any) -> None:
         statement = insert(settings).values(name=name, value=value)
         statement = statement.on_conflict_do_update(index_elements=["name"], set_={"value": statement.excluded.value})
-        with self._database.write() as connection:
+        with self._database.write("setting saved") as connection:
             connection.execute(statement)
 
     def reset(self, name: str) -> None:
-        with self._database.write() as connection:
+        with self._database.write("setting reset") as connection:
             connection.execute(delete(settings).where(settings.c.name == name))

@@ -74,7 +74,8 @@ class FaissCache:
         """raises OSError; the old file stays."""
         if self._state is not None and self._unwritten:
             index, generation = self._state
-            write_index(self.path, index, generation, store=self._store, model_id=self._model_id)
+            fault = self._database.fault
+            write_index(self.path, index, generation, store=self._store, model_id=self._model_id, fault=fault)
             self._unwritten = 0
 
     def try_to_write(self) -> None:
@@ -98,6 +99,7 @@ class FaissCache:
             return None
         index.remove(changes.removed + changes.changed)
         index.add(*self.vectors(connection, changes.changed))
+        self._database.fault("vector index caught up")
         self._unwritten += len(changes.removed) + len(changes.changed)
         outgrown = index.kind == "exact" and len(index.ids) > self._exact_limit
         return None if outgrown else index

@@ -13,12 +13,14 @@ import hashlib
 import json
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from core.domain import text_hash
+from storage.database import no_fault
 from storage.embedding_stores.faiss_index import FaissIndex
 from storage.files import write_whole
 from storage.generation import Generation
@@ -47,7 +49,15 @@ def index_path(data_dir: Path, store: str, model_id: str) -> Path:
     return data_dir / "index" / f"{readable or 'model'}-{text_hash(f'{store}{chr(0)}{model_id}')[:12]}.faiss"
 
 
-def write_index(path: Path, index: FaissIndex, generation: Generation, *, store: str, model_id: str) -> None:
+def write_index(
+    path: Path,
+    index: FaissIndex,
+    generation: Generation,
+    *,
+    store: str,
+    model_id: str,
+    fault: Callable[[str], None] = no_fault,
+) -> None:
     """raises OSError; the old file stays."""
     body = index.ids.astype(_ID).tobytes() + index.to_bytes()
     header = IndexHeader(
@@ -61,7 +71,8 @@ def write_index(path: Path, index: FaissIndex, generation: Generation, *, store:
         sha256=hashlib.sha256(body).hexdigest(),
     )
     path.parent.mkdir(exist_ok=True)
-    write_whole(path, _MAGIC + json.dumps(asdict(header)).encode() + b"\n" + body)
+    write_whole(path, _MAGIC + json.dumps(asdict(header)).encode() + b"\n" + body, fault=fault)
+    fault("index file saved")
 
 
 def read_index(path: Path, *, store: str, model_id: str, dimension: int) -> tuple[FaissIndex, Generation] | None:

@@ -48,7 +48,10 @@ def upgrade(database: Database, *, to: str = NEWEST) -> None:
             # Through a connection of its own, which sees what was there before this transaction.
             name = f"before-{to}-from-{found}-{int(time.time())}.db"
             _keep_copy(database.path, database.data_dir / "backups" / name)
+            database.fault("copy of the old database kept")
         _migrate(connection, to)
+        database.fault("migrated: before commit")
+    database.fault("migrated")
     logger.info("the database is now in format %s (was %s)", to, found or "empty")
 
 
