@@ -9,6 +9,7 @@ import logging
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ def upgrade(database: Database, *, to: str = NEWEST) -> None:
             name = f"before-{to}-from-{found}-{int(time.time())}.db"
             _keep_copy(database.path, database.data_dir / "backups" / name)
             database.fault("copy of the old database kept")
-        _migrate(connection, to)
+        _migrate(connection, to, database.fault)
         database.fault("migrated: before commit")
     database.fault("migrated")
     logger.info("the database is now in format %s (was %s)", to, found or "empty")
@@ -68,13 +69,14 @@ def _known_versions() -> set[str]:
     return {path.name.split("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py")}
 
 
-def _migrate(connection: Connection, to: str) -> None:
+def _migrate(connection: Connection, to: str, fault: Callable[[str], None]) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
+    config.attributes["version_done"] = lambda step, **_: fault(f"version {step.up_revision_id} done")
     command.upgrade(config, to)
 
 

@@ -2,5 +2,8 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], transactional_ddl=False)
+attributes = context.config.attributes
+context.configure(
+    connection=attributes["connection"], transactional_ddl=False, on_version_apply=attributes["version_done"]
+)
 context.run_migrations()
