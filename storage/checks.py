@@ -20,6 +20,7 @@ from storage.generation import Generation, current
 from storage.model_rows import model_row
 from storage.originals import needed_hashes, referenced_hashes
 from storage.tables import documents, embedding_models, generations, jobs, segments, texts, vectors
+from storage.text_parts import whole_text
 from storage.vectors import from_blobs
 
 # A lease that ran out this long ago isn't one of a process that was killed a moment ago.
@@ -123,7 +124,7 @@ def slices(connection: Connection) -> Iterator[Problem]:
     for row in connection.execute(query):
         if row.text_id != text_id:
             text_id = row.text_id
-            whole = connection.execute(select(texts.c.text).where(texts.c.id == text_id)).scalar_one()
+            whole, _ = whole_text(connection, text_id)
         if whole[row.start : row.stop] != row.text:
             wrong[text_id] = wrong.get(text_id, 0) + 1
     for text_id, count in wrong.items():

@@ -78,10 +78,11 @@ class Database:
             raise storage_error(error, self.data_dir) from error
 
     @contextlib.contextmanager
-    def write(self, step: str = "") -> Iterator[Connection]:
+    def write(self, step: str = "", *, foreign_keys: bool = True) -> Iterator[Connection]:
         """A transaction that sees no other writer. One inside another would wait for itself: RuntimeError.
 
-        step  what it does, "job added": the name of its fault points, before its commit and after
+        step          what it does, "job added": the name of its fault points, before its commit and after
+        foreign_keys  False only where tables are rebuilt: dropping the old one would take its children with it
         """
         if self._writer == threading.get_ident():
             raise RuntimeError("a write transaction was begun inside another; pass the connection on instead")
@@ -90,7 +91,7 @@ class Database:
             raise storage_error(_busy(), self.data_dir)
         self._writer = threading.get_ident()
         try:
-            with self._transaction(write=True) as connection:
+            with self._transaction(write=True, foreign_keys=foreign_keys) as connection:
                 yield connection
                 if step:
                     self.fault(f"{step}: before commit")
@@ -118,9 +119,10 @@ class Database:
         self.close()
 
     @contextlib.contextmanager
-    def _transaction(self, *, write: bool) -> Iterator[Connection]:
+    def _transaction(self, *, write: bool, foreign_keys: bool = True) -> Iterator[Connection]:
         try:
-            opened = self._engine.connect().execution_options(footnote_write=write)
+            options = {"footnote_write": write, "footnote_foreign_keys": foreign_keys}
+            opened = self._engine.connect().execution_options(**options)
             with opened as connection, connection.begin() as transaction:
                 yield connection
                 if not write:
@@ -157,7 +159,11 @@ class Database:
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            write = connection.get_execution_options().get("footnote_write", True)
+            options = connection.get_execution_options()
+            write = options.get("footnote_write", True)
+            if not options.get("footnote_foreign_keys", True):
+                # SQLite ignores it inside a transaction. The connection is closed after this one.
+                connection.exec_driver_sql("PRAGMA foreign_keys = OFF")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         return engine

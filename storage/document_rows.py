@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Row, Select, func, or_, select
 
-from core.domain import Document, Mark
+from core.domain import Document
 from core.errors import NotFoundError
 from core.metadata import Metadata
 from core.records import DocumentRecord, SegmentRecord
@@ -15,6 +15,7 @@ from storage.batches import batched
 from storage.document_metadata import documents_of_texts, merged
 from storage.segment_rows import COLUMNS, as_segment, own_metadata
 from storage.tables import DOCUMENT_STORE, collections, documents, segments, texts
+from storage.text_parts import excerpt, whole_text
 
 _SEGMENTS_OF_TEXT = (
     select(func.count())
@@ -70,14 +71,21 @@ def document_record(connection: Connection, document_id: int) -> DocumentRecord:
     """raises NotFoundError."""
     found = document_records(connection, document_query().where(documents.c.id == document_id))
     if not found:
-        raise NotFoundError(f"there is no document {document_id}; it may have been deleted")
+        raise _no_document(document_id)
     return found[0]
 
 
 def document_text(connection: Connection, document_id: int) -> Document:
     text_id, metadata = _text_of(connection, document_id)
-    row = connection.execute(select(texts.c.text, texts.c.marks).where(texts.c.id == text_id)).one()
-    return Document(row.text, metadata, tuple(Mark(*mark) for mark in row.marks))
+    text, marks = whole_text(connection, text_id)
+    return Document(text, metadata, marks)
+
+
+def document_excerpt(connection: Connection, document_id: int, start: int, end: int) -> str:
+    text_id = connection.execute(select(documents.c.text_id).where(documents.c.id == document_id)).scalar()
+    if text_id is None:
+        raise _no_document(document_id)
+    return excerpt(connection, text_id, start, end)
 
 
 def document_segments(connection: Connection, document_id: int) -> list[SegmentRecord]:
@@ -120,8 +128,12 @@ def _segment_records(
 def _text_of(connection: Connection, document_id: int) -> tuple[int, Metadata]:
     text_id = connection.execute(select(documents.c.text_id).where(documents.c.id == document_id)).scalar()
     if text_id is None:
-        raise NotFoundError(f"there is no document {document_id}; it may have been deleted")
+        raise _no_document(document_id)
     return text_id, dict(documents_of_texts(connection, [text_id])[text_id])[document_id]
+
+
+def _no_document(document_id: int) -> NotFoundError:
+    return NotFoundError(f"there is no document {document_id}; it may have been deleted")
 
 
 def _names_by_text(connection: Connection, text_ids: set[int]) -> dict[int, list[tuple[int, str]]]:

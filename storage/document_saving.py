@@ -18,7 +18,7 @@ from storage.generation import advance
 from storage.model_rows import is_complete
 from storage.neutral import neutral_name, neutral_source
 from storage.tables import documents, texts
-from storage.text_saving import document_metadata, remove_text_if_orphan, write_text
+from storage.text_saving import FINISHED, document_metadata, remove_text_if_orphan, write_text
 
 # Known of one copy of a content, and not of another that has a name of its own.
 _OF_ONE_COPY = ("url", "owner", "last_modified")
@@ -167,7 +167,9 @@ def _drop_text(change: Change, text_id: int) -> None:
 
 def _text_id(connection: Connection, content_hash: str, pipeline: str) -> int | None:
     return connection.execute(
-        select(texts.c.id).where(texts.c.content_hash == content_hash, texts.c.pipeline == pipeline)
+        select(texts.c.id).where(
+            texts.c.content_hash == content_hash, texts.c.pipeline == pipeline, texts.c.building == FINISHED
+        )
     ).scalar()
 
 

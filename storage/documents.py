@@ -142,6 +142,11 @@ class SqliteDocumentStore:
         with self._database.read() as connection:
             return document_rows.document_text(connection, document_id)
 
+    def excerpt(self, document_id: int, start: int, end: int) -> str:
+        """The characters start to end of its text, without reading the rest of a long one."""
+        with self._database.read() as connection:
+            return document_rows.document_excerpt(connection, document_id, start, end)
+
     def segments(self, document_id: int) -> list[SegmentRecord]:
         with self._database.read() as connection:
             return document_rows.document_segments(connection, document_id)

@@ -1,11 +1,14 @@
 """The tables, as SQLAlchemy Core sees them. What makes them is in `migrations/`; a test compares the two.
 
     collections ─< documents >─ texts ─< segments ─< vectors >─ embedding_models
-    conversations ─< messages        jobs   settings   chat_memories   generations   removed_segments
+                 deleted_documents >─┘ └─< text_parts
+    conversations ─< messages        jobs   settings   chat_memories   measurements
+    generations   removed_segments   superfluous_originals
 
 A document is a name for a text. Two names with the same content share one text, its segments and vectors; a text goes
-with its last name. Times are seconds since 1970, UTC. `segments_fts`, the FTS5 index over `segments.terms`, is kept by
-triggers and isn't listed here.
+with its last name. What no document names is invisible: a text that is still being built, part by part, or one whose
+documents were deleted and can be brought back. Times are seconds since 1970, UTC. `segments_fts`, the FTS5 index over
+`segments.terms`, is kept by triggers and isn't listed here.
 """
 
 from __future__ import annotations
@@ -54,16 +57,29 @@ texts = Table(
     _id(),
     Column("content_hash", Text, nullable=False),  # SHA-256 of the original bytes
     Column("pipeline", Text, nullable=False),  # fingerprint of what made the segments
+    # Empty, or the embedding model for which it's being built; an unfinished one lies beside the one it will replace.
+    Column("building", Text, nullable=False),
     Column("type", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("marks", JSON, nullable=False),  # [[start, end, kind, value], …]
     Column("pages", Integer),
     Column("characters", Integer, nullable=False),
     Column("warnings", JSON, nullable=False),
     Column("segment_keys", JSON, nullable=False),  # metadata keys that its segments have of their own
     Column("seen", Float, nullable=False),  # when it was last saved or linked; see files.LocalFileStore.remove
-    UniqueConstraint("content_hash", "pipeline"),
+    UniqueConstraint("content_hash", "pipeline", "building"),
     **_AUTOINCREMENT,
+)
+
+# A text in the stretches it was read in, one after the other; short ones have one.
+text_parts = Table(
+    "text_parts",
+    metadata,
+    Column("text_id", Integer, ForeignKey("texts.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("start", Integer, nullable=False),  # characters of the text before it
+    Column("text", Text, nullable=False),
+    Column("marks", JSON, nullable=False),  # [[start, end, kind, value], …], counted from the part's beginning
+    Column("after", JSON, nullable=False),  # what the parser needs to go on behind it
+    PrimaryKeyConstraint("text_id", "number"),
 )
 
 documents = Table(
@@ -83,6 +99,23 @@ documents = Table(
     **_AUTOINCREMENT,
 )
 
+# Documents that can be brought back, with their ids.
+deleted_documents = Table(
+    "deleted_documents",
+    metadata,
+    Column("id", Integer, primary_key=True, nullable=False),  # that of the document
+    Column("source", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("collection", Text, nullable=False),  # its name: the collection may be gone
+    Column("text_id", Integer, ForeignKey("texts.id"), nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("added", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Column("deleted", Float, nullable=False),
+    Index("deleted_documents_text", "text_id"),
+)
+
 segments = Table(
     "segments",
     metadata,
@@ -98,7 +131,7 @@ segments = Table(
     Column("embedded_hash", Text),
     Column("metadata", JSON, nullable=False),  # its own keys only; the document's are merged in when it's read
     Column("terms", Text, nullable=False),  # keyword tokens, joined by blanks
-    Column("generation", Integer, nullable=False),  # when it last changed
+    Column("generation", Integer, nullable=False),  # when it last changed; 0: invisible
     UniqueConstraint("store", "uid"),
     Index("segments_text", "text_id", "position"),
     Index("segments_store", "store"),
@@ -106,6 +139,9 @@ segments = Table(
     Index("segments_embedded", "embedded_hash"),
     **_AUTOINCREMENT,
 )
+
+# What serves searches, counts and lists reads only these. (Not `> 0`: it would take the index over generations for it.)
+is_visible = segments.c.generation != 0
 
 embedding_models = Table(
     "embedding_models",
@@ -141,6 +177,14 @@ removed_segments = Table(
     Column("segment_id", Integer, primary_key=True, autoincrement=False, nullable=False),
     Column("generation", Integer, nullable=False),
     Index("removed_segments_generation", "generation"),
+)
+
+# Originals that a committed change has made superfluous and that are still to be removed; see `storage.originals`.
+superfluous_originals = Table(
+    "superfluous_originals",
+    metadata,
+    Column("content_hash", Text, primary_key=True, nullable=False),
+    Column("seen", Float, nullable=False),  # when their content was last saved or linked
 )
 
 jobs = Table(
@@ -215,4 +259,13 @@ chat_memories = Table(
     metadata,
     Column("id", Text, primary_key=True, nullable=False),
     Column("messages", JSON, nullable=False),  # [[role, text], …]
+)
+
+# What this machine was found to do: seconds, rates.
+measurements = Table(
+    "measurements",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("value", JSON, nullable=False),
+    Column("updated", Float, nullable=False),
 )

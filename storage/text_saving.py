@@ -23,7 +23,10 @@ from storage.generation import log_removed
 from storage.model_rows import embedded_ids, ensured_model_id
 from storage.neutral import neutral_metadata, neutral_text
 from storage.tables import DOCUMENT_STORE, documents, segments, texts, vectors
+from storage.text_parts import replace_text
 from storage.vectors import to_blob
+
+FINISHED = ""  # texts.building of all that isn't being built
 
 # A parser's notes to the app; columns of the text, and no metadata of every segment.
 _NOTES = frozenset({"warnings", "pages"})
@@ -62,9 +65,8 @@ def write_text(
 
     reuse  another text whose segments may be taken over, because nothing else needs them
     """
-    row = connection.execute(
-        select(texts).where(texts.c.content_hash == new.content_hash, texts.c.pipeline == new.pipeline)
-    ).one_or_none()
+    which = (texts.c.content_hash == new.content_hash, texts.c.pipeline == new.pipeline, texts.c.building == FINISHED)
+    row = connection.execute(select(texts).where(*which)).one_or_none()
     of_document = new.document.metadata.to_json()
     own = [_own_metadata(segment, of_document) for segment in new.segments]
     values = _text_values(new, own)
@@ -75,6 +77,7 @@ def write_text(
         text_id = row.id
         changed = any(getattr(row, key) != value for key, value in values.items())
         connection.execute(update(texts).where(texts.c.id == text_id).values(seen=time.time(), **values))
+    changed |= replace_text(connection, text_id, new.document.text, new.document.marks)
     fault("text written")
     plan = _plan(connection, new, own, text_id, [text_id] if reuse in (None, text_id) else [text_id, reuse])
     if plan:
@@ -98,9 +101,8 @@ def _text_values(new: NewDocument, own: Sequence[Metadata]) -> dict[str, Any]:
     return {
         "content_hash": new.content_hash,
         "pipeline": new.pipeline,
+        "building": FINISHED,
         "type": new.type,
-        "text": neutral_text(new.document.text),
-        "marks": [[mark.start, mark.end, mark.kind, mark.value] for mark in new.document.marks],
         "pages": new.pages,
         "characters": len(new.document.text),
         "warnings": [neutral_text(warning) for warning in new.warnings],

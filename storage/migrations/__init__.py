@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Known here too, so that opening an up-to-date database needn't load Alembic; a test compares it with versions/.
-NEWEST = "0002"
+NEWEST = "0003"
 _FOLDER = Path(__file__).parent
 
 
@@ -42,7 +42,7 @@ def upgrade(database: Database, *, to: str = NEWEST) -> None:
             f"the data folder {database.data_dir.name!r} was written by a newer Footnote (format {found}, this one "
             f"knows {NEWEST}); update Footnote or choose another folder with FOOTNOTE_DATA"
         )
-    with database.write() as connection:
+    with database.write(foreign_keys=False) as connection:
         if _version(connection, database.data_dir) == to:
             return  # another process was faster
         if found is not None:
