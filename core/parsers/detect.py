@@ -91,6 +91,11 @@ def detect(data: bytes, file_name: str) -> Detected:
     return Detected(kind, _mismatch(kind, suffix, name))
 
 
+def needs_whole_file(head: bytes) -> bool:
+    """Whether its beginning isn't enough to tell: zip archives are known by their directory, which is at the end."""
+    return head.startswith((b"PK\x03\x04", b"PK\x05\x06", _OLE))
+
+
 def _zip_kind(data: bytes, name: str) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

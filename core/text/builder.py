@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from core.domain import Document, Mark, MarkKind
@@ -15,14 +15,23 @@ class TextBuilder:
     """`document.text` is clean as a whole, at the joins too, and each mark is a slice of it.
 
     builder.heading(1, "Guide"); builder.append("Install it.") gives "Guide\\n\\nInstall it." under heading "Guide".
+
+    goes_on  there is text before this, which doesn't end its line: `new_line` and `new_paragraph` begin with breaks
+    path     (level, title) of the headings that are open at the beginning
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, goes_on: bool = False, path: Sequence[tuple[int, str]] = ()) -> None:
+        self._goes_on = goes_on
         self._pieces: list[str] = []
         self._length = 0
         self._marks: list[Mark] = []
-        self._path: list[tuple[int, str]] = []
-        self._heading_start: int | None = None
+        self._path: list[tuple[int, str]] = [(level, title) for level, title in path]
+        self._heading_start: int | None = 0 if self._path else None
+
+    @property
+    def path(self) -> list[tuple[int, str]]:
+        """(level, title) of the headings that are open now."""
+        return list(self._path)
 
     def __len__(self) -> int:
         return self._length
@@ -37,7 +46,7 @@ class TextBuilder:
 
     def new_line(self) -> None:
         """End the line, unless the text is empty or stands at the start of one."""
-        if self._pieces and not self._pieces[-1].endswith("\n"):
+        if not self._pieces[-1].endswith("\n") if self._pieces else self._goes_on:
             self._push("\n")
 
     def new_paragraph(self) -> None:
@@ -79,10 +88,11 @@ class TextBuilder:
         self._path = [entry for entry in self._path if entry[0] < level] + [(level, title)]
         self._heading_start = self._length
 
-    def build(self, metadata: Metadata | None = None) -> Document:
+    def build(self, metadata: Metadata | None = None, *, keep_end: bool = False) -> Document:
+        """keep_end  blanks at the end stay: more text follows them"""
         self._end_section()
         text = "".join(self._pieces)
-        kept = len(text.rstrip())
+        kept = len(text) if keep_end else len(text.rstrip())
         marks = [
             Mark(mark.start, min(mark.end, kept), mark.kind, mark.value) for mark in self._marks if mark.start < kept
         ]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from core.text.alphabet_encoding import guess_alphabet
 from core.text.cjk_encoding import guess_cjk
 
-_BOMS = (
+BOMS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with the same two bytes
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
@@ -32,7 +32,8 @@ _ALIASES = {
     "big5": "big5hkscs",
     "iso8859-9": "cp1254",
 }
-_SAMPLE_BYTES = 64 * 1024
+SAMPLE_BYTES = 64 * 1024
+HEAD_BYTES = 4096
 _CONTEXT_BYTES = 64
 _HIGH = re.compile(rb"[\x80-\xff]")
 _UTF8_SEQUENCE = re.compile(
@@ -51,10 +52,10 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 
     `decode(b"Gr\\xf6\\xdfe")` gives ("Größe", "cp1252", ()). `declared` is what the file says of itself, if it does.
     """
-    for bom, encoding in _BOMS:
+    for bom, encoding in BOMS:
         if data.startswith(bom) and not (encoding.startswith("utf-32") and len(data) % 4):
             return _replacing(data[len(bom) :], encoding)
-    if encoding := _by_zero_bytes(data):
+    if encoding := by_zero_bytes(data):
         return _replacing(data, encoding)
     try:
         text = data.decode("utf-8")
@@ -71,11 +72,15 @@ def _legacy(data: bytes, declared: str | None) -> Decoded:
         return Decoded(data.decode("iso2022_jp"), "iso2022_jp")
     if (encoding := _known(declared)) and encoding != "utf-8" and _decodes(data, encoding):
         return Decoded(data.decode(encoding), encoding)
-    sample = _sample(data)
+    return _replacing(data, guess(sample_of(data), data[:HEAD_BYTES], len(data)))
+
+
+def guess(sample: bytes, head: bytes, size: int) -> str:
+    """For bytes that are no UTF-8. sample: `sample_of` them; head: the first HEAD_BYTES of them; size: of all."""
     encoding = guess_cjk(sample)
     if not encoding and _is_mostly_utf8(sample):
         encoding = "utf-8"
-    return _replacing(data, encoding or _utf16_without_mark(data) or guess_alphabet(sample) or "cp1252")
+    return encoding or _utf16_without_mark(head, size) or guess_alphabet(sample) or "cp1252"
 
 
 def _replacing(data: bytes, encoding: str) -> Decoded:
@@ -83,9 +88,13 @@ def _replacing(data: bytes, encoding: str) -> Decoded:
         return Decoded(data.decode(encoding), encoding)
     except UnicodeDecodeError:
         text = data.decode(encoding, errors="replace")
-    count = text.count("\ufffd")
+    return Decoded(text, encoding, (replaced(text.count("\ufffd"), encoding),))
+
+
+def replaced(count: int, encoding: str) -> str:
+    """The warning for bytes that mean nothing in this encoding."""
     places = "1 place that is" if count == 1 else f"{count} places that are"
-    return Decoded(text, encoding, (f"holds {places} not valid {encoding}; shown as \ufffd",))
+    return f"holds {places} not valid {encoding}; shown as \ufffd"
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
@@ -108,9 +117,9 @@ def _known(label: str | None) -> str | None:
     return _ALIASES.get(name, name)
 
 
-def _by_zero_bytes(data: bytes) -> str | None:
+def by_zero_bytes(data: bytes) -> str | None:
     """UTF-16 or UTF-32 without a mark, for text that holds ASCII: the zero bytes all stand on one side."""
-    head = data[:4096]
+    head = data[:HEAD_BYTES]
     head = head[: len(head) // 4 * 4]
     # One zero byte is a stray NUL; "ab\0cd" isn't UTF-16.
     if head.count(0) < 2:
@@ -126,16 +135,16 @@ def _by_zero_bytes(data: bytes) -> str | None:
     return "utf-16-be" if even > 0.4 and odd < 0.05 else None
 
 
-def _sample(data: bytes) -> bytes:
+def sample_of(data: bytes) -> bytes:
     """The lines that hold bytes above 127, up to 64 KiB: the first such byte may come after a megabyte of ASCII.
 
     What stands more than a few bytes before the first of them in a line is left out.
     """
     pieces, size, at = [], 0, 0
-    while size < _SAMPLE_BYTES and (match := _HIGH.search(data, at)):
+    while size < SAMPLE_BYTES and (match := _HIGH.search(data, at)):
         start = max(data.rfind(b"\n", at, match.start()) + 1, match.start() - _CONTEXT_BYTES, at)
-        end = data.find(b"\n", match.start(), match.start() + _SAMPLE_BYTES)
-        at = end + 1 if end >= 0 else match.start() + _SAMPLE_BYTES
+        end = data.find(b"\n", match.start(), match.start() + SAMPLE_BYTES)
+        at = end + 1 if end >= 0 else match.start() + SAMPLE_BYTES
         pieces.append(data[start:at])
         size += at - start
         if end < 0:
@@ -151,13 +160,12 @@ def _is_mostly_utf8(sample: bytes) -> bool:
     return bool(sequences) and len(sequences) >= wrong
 
 
-def _utf16_without_mark(data: bytes) -> str | None:
+def _utf16_without_mark(head: bytes, size: int) -> str | None:
     """UTF-16 whose characters are nearly all Chinese, Japanese or Korean, so that it has few zero bytes."""
-    head = data[:4096]
     pairs = list(zip(head[::2], head[1::2], strict=False))
     # Two ASCII letters make a Chinese character, too.
     ascii_pairs = sum(0x20 <= a < 0x7F and 0x20 <= b < 0x7F for a, b in pairs)
-    if len(data) % 2 or len(pairs) < 8 or ascii_pairs > 0.5 * len(pairs):
+    if size % 2 or len(pairs) < 8 or ascii_pairs > 0.5 * len(pairs):
         return None
     for encoding in ("utf-16-le", "utf-16-be"):
         text = head.decode(encoding, errors="replace")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from core.parsers.pdf.rows import Block
 
@@ -19,20 +21,55 @@ Headings = dict[int, tuple[int, str]]  # id of the block -> level from 1, title
 Outline = Sequence[tuple[int, str, int]]  # level, title, page from 1
 
 
-def find_headings(pages: Sequence[list[Block]], outline: Outline) -> Headings:
-    """May split a block of `pages` where a heading of the outline is a row inside it."""
-    found = _from_outline(pages, outline)
-    return found if found else _from_type(pages)
+@dataclass
+class TypeSeen:
+    """What is known of the type of a document, from its first page up to now.
+
+    characters  by size of type, in points, to a tenth
+    weights     of the headings; their ranks are the levels
+    standing_out  characters in short blocks that stand out
+    by_outline  headings of the outline were found on the pages
+    """
+
+    characters: Counter[float] = field(default_factory=Counter)
+    weights: set[float] = field(default_factory=set)
+    standing_out: int = 0
+    by_outline: bool = False
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Plain JSON, for `of_state`."""
+        characters = [list(item) for item in self.characters.items()]
+        return {**vars(self), "characters": characters, "weights": sorted(self.weights)}
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any]) -> TypeSeen:
+        characters = Counter({size: count for size, count in state["characters"]})
+        return cls(**{**state, "characters": characters, "weights": set(state["weights"])})
 
 
-def _from_outline(pages: Sequence[list[Block]], outline: Outline) -> Headings:
+def find_headings(
+    pages: Sequence[list[Block]], outline: Outline, *, first: int = 1, seen: TypeSeen | None = None
+) -> Headings:
+    """May split a block of `pages` where a heading of the outline is a row inside it.
+
+    first  number of the first of these pages
+    seen   of the pages before these; brought up to date
+    """
+    seen = TypeSeen() if seen is None else seen
+    found = _from_outline(pages, outline, first)
+    seen.by_outline = seen.by_outline or bool(found)
+    return found if seen.by_outline else _from_type(pages, seen)
+
+
+def _from_outline(pages: Sequence[list[Block]], outline: Outline, first: int) -> Headings:
     """An entry whose words aren't found as a block of its page is left out."""
     headings: Headings = {}
     for level, title, page in outline:
         wanted = _folded(title)
-        if not wanted or not 1 <= page <= len(pages):
+        if not wanted or not first <= page < first + len(pages):
             continue
-        blocks = pages[page - 1]
+        blocks = pages[page - first]
         block = next((item for item in blocks if id(item) not in headings and _matches(_title(item), wanted)), None)
         block = block or _split_off(blocks, wanted)
         if block is not None:
@@ -59,21 +96,22 @@ def _split_off(blocks: list[Block], wanted: str) -> Block | None:
     return None
 
 
-def _from_type(pages: Sequence[list[Block]]) -> Headings:
+def _from_type(pages: Sequence[list[Block]], seen: TypeSeen) -> Headings:
     """Short blocks that are larger than the body, or as large and bold; sizes ranked give the levels."""
-    sizes: Counter[float] = Counter()
     for blocks in pages:
         for block in blocks:
             for row in block.rows:
-                sizes[round(row.size, 1)] += len(row.text)
-    if not sizes:
+                seen.characters[round(row.size, 1)] += len(row.text)
+    if not seen.characters:
         return {}
-    body = sizes.most_common(1)[0][0]
+    body = seen.characters.most_common(1)[0][0]
     candidates = [block for blocks in pages for block in blocks if _is_short(block) and _stands_out(block, body)]
+    seen.standing_out += sum(len(_title(block)) for block in candidates)
     # Where everything stands out, nothing does: forms, slides, posters.
-    if sum(len(_title(block)) for block in candidates) > _MAX_SHARE * sum(sizes.values()):
+    if seen.standing_out > _MAX_SHARE * seen.characters.total():
         return {}
-    ranks = sorted({_weight(block, body) for block in candidates}, reverse=True)
+    seen.weights |= {_weight(block, body) for block in candidates}
+    ranks = sorted(seen.weights, reverse=True)
     return {id(block): (min(ranks.index(_weight(block, body)), _LEVELS - 1) + 1, _title(block)) for block in candidates}
 
 

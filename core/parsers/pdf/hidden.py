@@ -5,6 +5,7 @@ Text without any paint (render mode 3) isn't hidden in this sense: it is the tex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,11 +17,21 @@ _CONTRAST = 24  # of 255
 _MAX_PIXELS = 1500
 
 
+NAMED_PAGES = 10
+
+
+def page_list(pages: Sequence[int]) -> str:
+    """The first ten: "1, 2, 3, …"."""
+    return ", ".join(map(str, pages[:NAMED_PAGES])) + (", …" if len(pages) > NAMED_PAGES else "")
+
+
 class HiddenText:
     """`is_hidden(span, page)` looks at the drawn page, once a page and only for light text. Counts what it found."""
 
-    def __init__(self) -> None:
-        self.pages: dict[int, int] = {}
+    def __init__(self, count: int = 0, pages: Sequence[int] = ()) -> None:
+        """count, pages: what was found in earlier parts of the file, see `state`"""
+        self._count = count
+        self._pages = set(pages)
         self._drawn: tuple[int, pymupdf.Pixmap, float] | None = None
 
     def is_hidden(self, span: dict, page: pymupdf.Page) -> bool:
@@ -31,17 +42,21 @@ class HiddenText:
         if span["size"] >= _TINY_POINTS and not (is_light and self._has_no_contrast(span["bbox"], page)):
             return False
         if any(map(str.isalnum, span["text"])):
-            number = page.number + 1
-            self.pages[number] = self.pages.get(number, 0) + 1
+            self._count += 1
+            if len(self._pages) <= NAMED_PAGES:
+                self._pages.add(page.number + 1)
         return True
 
+    @property
+    def state(self) -> tuple[int, list[int]]:
+        return self._count, sorted(self._pages)
+
     def warning(self) -> str:
-        count = sum(self.pages.values())
-        if not count:
+        if not self._count:
             return ""
-        places = ", ".join(map(str, sorted(self.pages)[:10])) + (", …" if len(self.pages) > 10 else "")
-        what = "passage" if count == 1 else "passages"
-        return f"{count} hidden {what} skipped (invisible or tiny text on page {places})"
+        what = "passage" if self._count == 1 else "passages"
+        places = page_list(sorted(self._pages))
+        return f"{self._count} hidden {what} skipped (invisible or tiny text on page {places})"
 
     def _has_no_contrast(self, box: tuple[float, float, float, float], page: pymupdf.Page) -> bool:
         """Whether the place shows one even shade, with the text drawn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import DocumentError, PasswordError
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(data: bytes, file_name: str, password: str | None) -> Iterator[pymupdf.Document]:
-    """The open PDF.
+def opened(data: bytes | Path, file_name: str, password: str | None) -> Iterator[pymupdf.Document]:
+    """The open PDF, of its bytes or of a path; of the latter no more is in memory than the pages at hand.
 
     raises  PasswordError without the right password; DocumentError if it's damaged beyond repair. A PDF that is only
             locked against changes opens without one.
@@ -27,7 +28,10 @@ def opened(data: bytes, file_name: str, password: str | None) -> Iterator[pymupd
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
     try:
-        pdf = pymupdf.open(stream=data, filetype="pdf")
+        if isinstance(data, Path):
+            pdf = pymupdf.open(data, filetype="pdf")
+        else:
+            pdf = pymupdf.open(stream=data, filetype="pdf")
     except (*mupdf_errors(), ValueError):
         raise _damaged(name) from None
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from core.parsers.pdf.rows import Block, Row
 
@@ -14,31 +14,37 @@ _MIN_SHARE = 0.6
 _EDGE_SHARE = 0.15
 
 
-def without_repeats(pages: Sequence[list[Block]], heights: Sequence[float]) -> tuple[list[list[Block]], list[str]]:
-    """The pages without lines that are repeated on at least 60 % of them, and one example of each such line.
+def without_repeats(
+    pages: Sequence[list[Block]], heights: Sequence[float], *, first: int = 1, known: Set[str] = frozenset()
+) -> tuple[list[list[Block]], dict[str, str]]:
+    """The pages without lines that are repeated on at least 60 % of them, and each such line's key with an example.
 
     `heights` of the pages in points. A line must stand in the outer 15 % of its page. Fewer than three pages, or a
     document that would lose most of its pages' text, stay as they are.
+
+    first  number of the first of these pages
+    known  keys of lines that were repeated on the pages before these; they go wherever they stand
     """
+    numbers = range(first, first + len(pages))
     counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
-    for number, (blocks, height) in enumerate(zip(pages, heights, strict=True), start=1):
+    for number, blocks, height in zip(numbers, pages, heights, strict=True):
         found = {key: row.text for row in _edge_rows(blocks, height) for key in _keys(row, number)}
         counts.update(found.keys())
         for key, text in found.items():
             examples.setdefault(key, text)
     least = max(_MIN_PAGES, _MIN_SHARE * len(pages))
-    repeated = {key for key, count in counts.items() if count >= least}
+    repeated = {key: text for key, text in examples.items() if counts[key] >= least or key in known}
     if not repeated:
-        return list(pages), []
+        return list(pages), {}
     cleaned = [
-        _without(blocks, height, number, repeated)
-        for number, (blocks, height) in enumerate(zip(pages, heights, strict=True), start=1)
+        _without(blocks, height, number, repeated.keys())
+        for number, blocks, height in zip(numbers, pages, heights, strict=True)
     ]
     emptied = sum(bool(before) and not after for before, after in zip(pages, cleaned, strict=True))
     if emptied > len(pages) / 2:
-        return list(pages), []
-    return cleaned, list(dict.fromkeys(examples[key] for key in examples if key in repeated))
+        return list(pages), {}
+    return cleaned, repeated
 
 
 def _edge_rows(blocks: list[Block], height: float) -> list[Row]:
@@ -61,7 +67,7 @@ def _keys(row: Row, page: int) -> set[str]:
     return keys
 
 
-def _without(blocks: list[Block], height: float, number: int, repeated: set[str]) -> list[Block]:
+def _without(blocks: list[Block], height: float, number: int, repeated: Set[str]) -> list[Block]:
     gone = {id(row) for row in _edge_rows(blocks, height) if _keys(row, number) & repeated}
     kept = [Block([row for row in block.rows if id(row) not in gone]) for block in blocks]
     return [block for block in kept if block.rows]
