@@ -1,0 +1,1 @@
+"""What Footnote measures of itself and of others; see README.md."""
