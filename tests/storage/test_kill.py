@@ -16,7 +16,7 @@ from storage.documents import SqliteDocumentStore
 from storage.embedding_stores import FaissEmbeddingStore
 from storage.files import LocalFileStore
 from storage.maintenance import SqliteMaintenance
-from storage.tables import segments, vectors
+from storage.tables import is_visible, segments, vectors
 from tests.storage.making import MODEL, new_document, vector_of
 
 OLD, NEW = "the cat is Mira\nshe sleeps\n", "the cat is Otto\nshe sleeps\nhe hunts\n"
@@ -108,11 +108,16 @@ def state(folder):
             assert {match.segment.text for match in searched.search(request)} == lines & {line}
         with database.read() as connection:
             for word in ("Mira", "Otto", "hunts"):
-                like = select(func.count()).select_from(segments).where(segments.c.text.like(f"%{word}%"))
-                match = text("SELECT count(*) FROM segments_fts WHERE segments_fts MATCH :word")
+                like = select(func.count()).select_from(segments).where(segments.c.text.like(f"%{word}%"), is_visible)
+                match = text(
+                    "SELECT count(*) FROM segments_fts JOIN segments ON segments.id = segments_fts.rowid "
+                    "WHERE segments_fts MATCH :word AND generation != 0"
+                )
                 by_word = connection.execute(match, {"word": word.lower()}).scalar()
                 assert by_word == connection.execute(like).scalar() == sum(word in line for line in lines)
-            counts = [connection.execute(select(func.count()).select_from(t)).scalar() for t in (segments, vectors)]
+            visible = select(func.count()).select_from(segments).where(is_visible)
+            embedded = select(func.count()).select_from(segments).join(vectors).where(is_visible)
+            counts = [connection.execute(query).scalar() for query in (visible, embedded)]
         assert counts == [len(lines)] * 2
     return found
 
