@@ -22,13 +22,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
-
 from core.errors import NotFoundError, StorageError
 from storage.database import FILE_NAME, Database, no_fault
 from storage.database_errors import file_error
 from storage.files import LocalFileStore, sync_folder
-from storage.tables import conversations, documents, segments
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
@@ -122,10 +119,12 @@ def _contents(database_copy: Path) -> tuple[dict[str, int], list[str]]:
     """Counts, and the hashes of all originals that documents and unfinished jobs of the copy name."""
     copy = sqlite3.connect(database_copy)
     try:
-        counts = {
-            table.name: copy.execute(str(select(func.count()).select_from(table))).fetchone()[0]
-            for table in (documents, segments, conversations)
+        queries = {
+            "documents": "SELECT count(*) FROM documents",
+            "segments": "SELECT count(*) FROM segments WHERE generation != 0",  # those that can be found
+            "conversations": "SELECT count(*) FROM conversations",
         }
+        counts = {name: copy.execute(query).fetchone()[0] for name, query in queries.items()}
         hashes = copy.execute(
             "SELECT content_hash FROM texts UNION "
             "SELECT json_extract(payload, '$.content_hash') FROM jobs WHERE state != 'done'"

@@ -19,8 +19,9 @@ from storage.files import SWEEP_AFTER_S, LocalFileStore
 from storage.generation import Generation, current
 from storage.model_rows import model_row
 from storage.originals import needed_hashes, referenced_hashes
-from storage.tables import documents, embedding_models, generations, jobs, segments, texts, vectors
+from storage.tables import documents, embedding_models, generations, is_visible, jobs, segments, texts, vectors
 from storage.text_parts import whole_text
+from storage.text_use import half_visible_texts, orphan_texts
 from storage.vectors import from_blobs
 
 # A lease that ran out this long ago isn't one of a process that was killed a moment ago.
@@ -41,13 +42,10 @@ def sqlite_itself(connection: Connection) -> Iterator[Problem]:
 
 
 def texts_and_documents(connection: Connection) -> Iterator[Problem]:
-    orphans = connection.execute(
-        select(func.count())
-        .select_from(texts)
-        .where(~select(documents.c.id).where(documents.c.text_id == texts.c.id).exists())
-    ).scalar_one()
-    if orphans:
-        yield Problem("orphan_text", f"{orphans} texts belong to no document")
+    if orphans := orphan_texts(connection):
+        yield Problem("orphan_text", f"{len(orphans)} texts belong to no document")
+    if wrong := half_visible_texts(connection):
+        yield Problem("half_visible", f"{len(wrong)} texts are found and shouldn't be, or can't be found wholly")
     without = connection.execute(
         select(documents.c.name).where(~select(segments.c.id).where(segments.c.text_id == documents.c.text_id).exists())
     ).scalars()
@@ -181,7 +179,9 @@ def stale_jobs(connection: Connection) -> Iterator[Problem]:
 
 def _count_vectors(connection: Connection, store: str, model_row_id: int) -> int:
     query = select(func.count()).select_from(vectors).join(segments)
-    return connection.execute(query.where(segments.c.store == store, vectors.c.model_id == model_row_id)).scalar_one()
+    return connection.execute(
+        query.where(segments.c.store == store, vectors.c.model_id == model_row_id, is_visible)
+    ).scalar_one()
 
 
 def _name_of(connection: Connection, content_hash: str) -> str:

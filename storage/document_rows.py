@@ -14,7 +14,7 @@ from core.records import DocumentRecord, SegmentRecord
 from storage.batches import batched
 from storage.document_metadata import documents_of_texts, merged
 from storage.segment_rows import COLUMNS, as_segment, own_metadata
-from storage.tables import DOCUMENT_STORE, collections, documents, segments, texts
+from storage.tables import DOCUMENT_STORE, collections, documents, is_visible, segments, texts
 from storage.text_parts import excerpt, whole_text
 
 _SEGMENTS_OF_TEXT = (
@@ -108,7 +108,7 @@ def neighbour_segments(connection: Connection, uid: str, distance: int) -> list[
 
 def segment_row(connection: Connection, uid: str) -> Row:
     """raises NotFoundError, also for an entry without a segment."""
-    query = select(*COLUMNS).where(segments.c.uid == uid, segments.c.text.is_not(None))
+    query = select(*COLUMNS).where(segments.c.uid == uid, segments.c.text.is_not(None), is_visible)
     # Ids are unique in one store; that of the documents comes first.
     row = connection.execute(query.order_by(segments.c.store != DOCUMENT_STORE).limit(1)).one_or_none()
     if row is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from core.metadata import Metadata
 from core.records import IngestStatus, NewDocument, SaveResult
@@ -17,8 +17,9 @@ from storage.document_rows import document_record
 from storage.generation import advance
 from storage.model_rows import is_complete
 from storage.neutral import neutral_name, neutral_source
-from storage.tables import documents, texts
-from storage.text_saving import FINISHED, document_metadata, remove_text_if_orphan, write_text
+from storage.tables import deleted_documents, documents, texts
+from storage.text_saving import document_metadata, remove_text, write_text
+from storage.text_use import FINISHED, has_deleted_document, has_document, hide_text, is_hidden, show_text
 
 # Known of one copy of a content, and not of another that has a name of its own.
 _OF_ONE_COPY = ("url", "owner", "last_modified")
@@ -92,21 +93,25 @@ def link_document(
         return SaveResult("unchanged", document_record(connection, target.existing.id))
     first = _first_place(connection, text_id, beside=name)
     metadata = _metadata_of_copy(connection, text_id)
+    if is_hidden(connection, text_id):
+        show_text(connection, text_id, change.advance())
     if target.existing is not None:
         _repoint(change, target, text_id, size, metadata)
         return SaveResult("updated", document_record(connection, target.existing.id))
     document_id = _insert(change, target, text_id, size, metadata)
-    return SaveResult("duplicate", document_record(connection, document_id), first)
+    status: IngestStatus = "duplicate" if first else "indexed"
+    return SaveResult(status, document_record(connection, document_id), first)
 
 
-def delete_document(change: Change, document_id: int) -> None:
-    text_id = change.connection.execute(
-        delete(documents).where(documents.c.id == document_id).returning(documents.c.text_id)
-    ).scalar_one()
-    change.advance()
-    change.fault("document row deleted")
-    _drop_text(change, text_id)
-    change.fault("text deleted")
+def release_text(change: Change, text_id: int) -> None:
+    """What becomes of a text that one document fewer names: it stays, is hidden until it's undeleted, or goes."""
+    connection = change.connection
+    if has_document(connection, text_id):
+        return
+    if has_deleted_document(connection, text_id):
+        hide_text(connection, text_id, change.advance())
+    else:
+        change.superfluous.append(remove_text(connection, text_id, change.advance))
 
 
 def _target(
@@ -155,14 +160,8 @@ def _repoint(change: Change, target: _Target, text_id: int, size: int, metadata:
     )
     change.fault("document row written")
     if target.existing.text_id != text_id:
-        _drop_text(change, target.existing.text_id)
+        release_text(change, target.existing.text_id)
         change.fault("old text deleted")
-
-
-def _drop_text(change: Change, text_id: int) -> None:
-    original = remove_text_if_orphan(change.connection, text_id, change.advance)
-    if original is not None:
-        change.superfluous.append(original)
 
 
 def _text_id(connection: Connection, content_hash: str, pipeline: str) -> int | None:
@@ -189,8 +188,13 @@ def _count_documents(connection: Connection, text_id: int) -> int:
 
 
 def _metadata_of_copy(connection: Connection, text_id: int) -> dict[str, Any]:
-    query = select(documents.c.metadata).where(documents.c.text_id == text_id).order_by(documents.c.id).limit(1)
-    metadata = Metadata.from_json(connection.execute(query).scalar() or {})
+    """Of the oldest document with this text, or else of the oldest that was deleted."""
+    metadata = Metadata()
+    for table in (documents, deleted_documents):
+        query = select(table.c.metadata).where(table.c.text_id == text_id).order_by(table.c.id).limit(1)
+        if (found := connection.execute(query).scalar()) is not None:
+            metadata = Metadata.from_json(found)
+            break
     for key in _OF_ONE_COPY:
         metadata.remove(key)
     return metadata.to_json()

@@ -16,18 +16,19 @@ from sqlalchemy import func, select
 
 from core.domain import Document
 from core.errors import ConfigError, DocumentError
-from core.records import CollectionRecord, DocumentRecord, NewDocument, SaveResult, SegmentRecord
-from storage import collection_rows, document_rows
+from core.records import CollectionRecord, DeletedDocument, DocumentRecord, NewDocument, SaveResult, SegmentRecord
+from storage import collection_rows, deleted, document_rows
 from storage.batches import batched
 from storage.database import Database
-from storage.document_saving import Change, delete_document, link_document, save_document
+from storage.document_saving import Change, link_document, save_document
 from storage.files import LocalFileStore
 from storage.generation import current
 from storage.model_rows import model_row
 from storage.neutral import neutral_source
-from storage.originals import is_referenced
+from storage.originals import forget_superfluous, is_referenced, superfluous
 from storage.segment_rows import load_segments
 from storage.tables import collections, documents, segments, vectors
+from storage.text_use import abandoned_texts, drop_text
 from storage.vectors import from_blobs, unit_rows
 
 logger = logging.getLogger(__name__)
@@ -84,21 +85,56 @@ class SqliteDocumentStore:
             )
 
     def delete(self, document_id: int) -> DocumentRecord:
-        """Delete a document; what it alone had goes with it, its original too. Returns what it was."""
+        """Gone from every search at once; `undelete` brings it back until `purge_deleted`. Returns what it was."""
         with self._change() as change:
             record = document_rows.document_record(change.connection, document_id)
-            delete_document(change, document_id)
+            deleted.delete_document(change, document_id)
         return record
 
+    def deleted(self) -> list[DeletedDocument]:
+        """Newest first."""
+        with self._database.read() as connection:
+            return deleted.deleted_records(connection)
+
+    def undelete(self, document_id: int) -> DocumentRecord:
+        """Back with its id, segments and vectors, and its collection where that is gone.
+
+        raises  NotFoundError (purged, or never deleted); ConfigError (another document has its source by now)
+        """
+        with self._change() as change:
+            deleted.undelete_document(change, document_id)
+            return document_rows.document_record(change.connection, document_id)
+
+    def purge_deleted(self, *, document_ids: Sequence[int] | None = None, older_than_s: float = 0) -> int:
+        """Delete for good, the originals too; all of them, or those that are named. Returns how many documents."""
+        with self._change() as change:
+            return deleted.purge_documents(change, document_ids, older_than_s=older_than_s)
+
     def delete_collection(self, name: str) -> int:
+        """With its documents, each of which can be brought back, and brings its collection back. Returns how many."""
         with self._change() as change:
             row_id = collection_rows.collection_id(change.connection, name)
             ids = change.connection.execute(select(documents.c.id).where(documents.c.collection_id == row_id))
             ids = ids.scalars().all()
             for document_id in ids:
-                delete_document(change, document_id)
+                deleted.delete_document(change, document_id)
             change.connection.execute(collections.delete().where(collections.c.id == row_id))
         return len(ids)
+
+    def sweep(self) -> int:
+        """Finish what a crash left: originals that a commit made superfluous go, and parts that no job goes on with.
+
+        Returns how many of both. For the start of the app; cheap where there is nothing.
+        """
+        with self._database.read() as connection:
+            files, parts = superfluous(connection), abandoned_texts(connection)
+        for text_id in parts:
+            with self._change() as change:
+                if text_id in abandoned_texts(change.connection):
+                    drop_text(change.connection, text_id)
+        for row in files:
+            self._remove_original(row.content_hash, row.seen)
+        return len(files) + len(parts)
 
     def add_collection(self, name: str) -> CollectionRecord:
         with self._database.write() as connection:
@@ -108,6 +144,7 @@ class SqliteDocumentStore:
     def rename_collection(self, name: str, new_name: str) -> None:
         with self._change() as change:
             collection_rows.rename_collection(change.connection, name, new_name)
+            deleted.rename_collection(change.connection, name, new_name)
             change.advance()  # filters name collections
 
     # ── questions ──
@@ -191,11 +228,16 @@ class SqliteDocumentStore:
             fault("before commit")
         fault("committed")
         for content_hash, seen in change.superfluous:
-            # In a transaction of its own, so that no job that needs the file can be added between look and delete.
-            with self._database.write() as connection:
-                if not is_referenced(connection, content_hash):
-                    self._files.remove(content_hash, unless_put_after=seen)
-            fault("original removed")
+            self._remove_original(content_hash, seen)
+
+    def _remove_original(self, content_hash: str, seen: float) -> None:
+        # In a transaction of its own, so that no job that needs the file can be added between look and delete.
+        with self._database.write() as connection:
+            if not is_referenced(connection, content_hash):
+                self._files.remove(content_hash, unless_put_after=seen)
+            self._database.fault("original removed")
+            forget_superfluous(connection, content_hash)
+        self._database.fault("original forgotten")
 
 
 def _checked(new: NewDocument) -> NewDocument:

@@ -1,29 +1,58 @@
 """From a filter to the segments it allows. One place, so that every leg of the search sees the same ones.
 
-    allowed = mask.allowed(connection, metadata_key("collection").is_equal_to("tax"))   # segments.id, or None: all
+    allowed = mask.allowed(connection, metadata_key("collection").is_equal_to("tax"))   # None: all
+    allowed.among(ids)                                                                  # bool for each id
 
-The meaning is `Filter.matches` on a segment's merged metadata. It's asked as rarely as possible: once a document where
-the filter's keys are no segment's own, else once for each different set of values under those keys.
+The meaning is `Filter.matches` on a segment's merged metadata. It's asked as rarely as possible: once for each different
+set of values that documents and segments have under the filter's keys, whatever their number.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from core.filters import And, Filter
 from core.metadata import Metadata
-from storage.batches import batched
-from storage.document_metadata import DOCUMENT_KEYS, documents_of_texts, for_filter, merged
+from storage.document_metadata import DOCUMENT_KEYS, DocumentsCache, merged
 from storage.generation import Generation, current
-from storage.tables import segments, texts
+from storage.segment_columns import FREE, NO_PLACE, ColumnsCache, SegmentColumns
 
-# Above this share a scan of the covering index beats naming every text.
-_MANY_TEXTS = 400
+# Together with the masks of 64 filters at most; a million segments take one of them a filter.
+_MOST_REMEMBERED_BYTES = 32 << 20
+# Up to so many combinations are counted in a table; more are sorted.
+_LARGEST_TABLE = 1 << 22
+
+
+class Allowed:
+    """The segments that a filter allows, for a generation.
+
+    ids  int64, ascending: `segments.id`
+    """
+
+    def __init__(self, ids: np.ndarray) -> None:
+        newest = int(ids[-1]) if len(ids) else 0
+        # One more, always False, stands for all ids beyond.
+        self._holds = np.zeros(newest + 2, dtype=bool)
+        self._holds[ids] = True
+
+    @property
+    def ids(self) -> np.ndarray:
+        return np.flatnonzero(self._holds)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._holds)
+
+    def among(self, ids: np.ndarray) -> np.ndarray:
+        """bool, one per id: whether it is allowed."""
+        return self._holds[np.minimum(ids, len(self._holds) - 1)]
 
 
 class FilterMask:
@@ -31,13 +60,19 @@ class FilterMask:
 
     def __init__(self, *, remembered: int = 64) -> None:
         self._remembered = remembered
+        self._columns = ColumnsCache()
+        self._documents = DocumentsCache()
         self._lock = threading.Lock()
         self._generation: Generation | None = None
-        # The filter is kept beside its ids: a custom one may be told apart by its address only.
-        self._masks: OrderedDict[str, tuple[Filter, np.ndarray]] = OrderedDict()
+        # The filter is kept beside its mask: a custom one may be told apart by its address only.
+        self._masks: OrderedDict[str, tuple[Filter, Allowed]] = OrderedDict()
 
-    def allowed(self, connection: Connection, filter: Filter | None) -> np.ndarray | None:
-        """Sorted ids (`segments.id`), int64; None where there is no filter. An entry without a segment is never in.
+    def warm(self, connection: Connection) -> None:
+        """Read what filters ask of segments now rather than when the first one asks."""
+        self._columns.up_to_date(connection, with_own=True)
+
+    def allowed(self, connection: Connection, filter: Filter | None) -> Allowed | None:
+        """None where there is no filter. An entry without a segment is never in.
 
         raises  ConfigError where the filter compares a value with one of another type
         """
@@ -52,86 +87,32 @@ class FilterMask:
             if key in self._masks:
                 self._masks.move_to_end(key)
                 return self._masks[key][1]
-        ids = _allowed_ids(connection, filter)
+        allowed = Allowed(self._allowed_ids(connection, filter))
         with self._lock:
             if generation == self._generation:
-                self._masks[key] = (filter, ids)
-                while len(self._masks) > self._remembered:
-                    self._masks.popitem(last=False)
-        return ids
+                self._masks[key] = (filter, allowed)
+                self._forget_oldest()
+        return allowed
 
+    def _forget_oldest(self) -> None:
+        size = sum(allowed.size_bytes for _, allowed in self._masks.values())
+        while len(self._masks) > self._remembered or (size > _MOST_REMEMBERED_BYTES and len(self._masks) > 1):
+            _, (_, allowed) = self._masks.popitem(last=False)
+            size -= allowed.size_bytes
 
-def _allowed_ids(connection: Connection, filter: Filter) -> np.ndarray:
-    whole: list[int] = []
-    partly: dict[int, list[Metadata]] = {}
-    own_keys = dict(connection.execute(select(texts.c.id, texts.c.segment_keys)).all())
-    for text_id, documents in documents_of_texts(connection).items():
-        candidates = [for_filter(document_id, metadata) for document_id, metadata in documents]
-        keys = frozenset(own_keys[text_id]) - DOCUMENT_KEYS
-        if filter.keys().isdisjoint(keys):
-            if any(filter.matches(metadata) for metadata in candidates):
-                whole.append(text_id)
-            continue
-        # What can be said of the document alone is said first, and spares reading its segments.
-        about_document = [part for part in _conjuncts(filter) if part.keys().isdisjoint(keys)]
-        candidates = [metadata for metadata in candidates if all(part.matches(metadata) for part in about_document)]
-        if candidates:
-            partly[text_id] = candidates
-    ids = [
-        *_ids_of_texts(connection, whole),
-        *_ids_one_by_one(connection, filter, partly),
-        *_free_ids(connection, filter),
-    ]
-    return np.array(sorted(ids), dtype=np.int64)
-
-
-def _conjuncts(filter: Filter) -> Iterator[Filter]:
-    if isinstance(filter, And):
-        yield from _conjuncts(filter.left)
-        yield from _conjuncts(filter.right)
-    else:
-        yield filter
-
-
-def _ids_of_texts(connection: Connection, text_ids: list[int]) -> list[int]:
-    if len(text_ids) > _MANY_TEXTS:
-        rows = connection.execute(select(segments.c.id, segments.c.text_id).where(segments.c.text_id.is_not(None)))
-        wanted = set(text_ids)
-        return [segment_id for segment_id, text_id in rows if text_id in wanted]
-    found: list[int] = []
-    for piece in batched(text_ids):
-        found += connection.execute(select(segments.c.id).where(segments.c.text_id.in_(piece))).scalars()
-    return found
-
-
-def _ids_one_by_one(connection: Connection, filter: Filter, candidates: Mapping[int, list[Metadata]]) -> Iterator[int]:
-    columns = (segments.c.id, segments.c.text_id, segments.c.position, segments.c.metadata)
-    answers: dict[tuple, bool] = {}
-    for piece in batched(candidates):
-        for row in connection.execute(select(*columns).where(segments.c.text_id.in_(piece))):
-            values = _under_keys({**row.metadata, "index": row.position}, filter)
-            key = (row.text_id, repr(values))
-            if key not in answers:
-                own = Metadata.from_json(values)
-                answers[key] = any(filter.matches(merged(document, own)) for document in candidates[row.text_id])
-            if answers[key]:
-                yield row.id
-
-
-def _free_ids(connection: Connection, filter: Filter) -> Iterator[int]:
-    """Entries that were added to an embedding store, and have a segment."""
-    rows = connection.execute(
-        select(segments.c.id, segments.c.metadata).where(segments.c.text_id.is_(None), segments.c.text.is_not(None))
-    )
-    answers: dict[str, bool] = {}
-    for segment_id, metadata in rows:
-        values = _under_keys(metadata, filter)
-        key = repr(values)
-        if key not in answers:
-            answers[key] = filter.matches(Metadata.from_json(values))
-        if answers[key]:
-            yield segment_id
-
-
-def _under_keys(values: Mapping[str, object], filter: Filter) -> dict[str, object]:
-    return {key: values[key] for key in sorted(filter.keys()) if key in values}
+    def _allowed_ids(self, connection: Connection, filter: Filter) -> np.ndarray:
+        documents = self._documents.up_to_date(connection)
+        # A document's value counts where its segments have none of their own, a segment's place is a value of its own.
+        own_keys = filter.keys() & (documents.own_keys - DOCUMENT_KEYS)
+        with_own = bool(own_keys - {"index"}) or documents.has_free
+        columns = self._columns.up_to_date(connection, with_own=with_own)
+        groups, views = _grouped(documents.of_text, columns, filter)
+        own = _OwnValues.of(columns, self._columns.own_metadata, filter.keys(), own_keys)
+        numbers = groups * own.count + own.numbers
+        answers: dict[int, bool] = {}
+        about_documents = [part for part in _conjuncts(filter) if part.keys().isdisjoint(own_keys)]
+        seen, places = _different(numbers, len(views) * own.count)
+        for number in seen.tolist():
+            group, which = divmod(number, own.count)
+            answers[number] = _matches(filter, about_documents, views[group], own.values[which])
+        return columns.ids[np.fromiter(answers.values(), bool, len(answers))[places]]

@@ -50,7 +50,8 @@ def advance(connection: Connection) -> int:
 def log_removed(connection: Connection, generation: int, segment_ids: Iterable[int]) -> None:
     for ids in batched(segment_ids, 5000):
         connection.execute(
-            insert(removed_segments), [{"segment_id": segment_id, "generation": generation} for segment_id in ids]
+            insert(removed_segments).prefix_with("OR REPLACE"),
+            [{"segment_id": segment_id, "generation": generation} for segment_id in ids],
         )
 
 

@@ -73,6 +73,7 @@ class SqliteMaintenance:
         mending: dict[str, Callable[[], object]] = {
             "dangling_row": lambda: repairs.remove_dangling_rows(database),
             "orphan_text": lambda: repairs.remove_orphan_texts(database),
+            "half_visible": lambda: repairs.mend_visibility(database),
             "damaged_vectors": lambda: repairs.remove_damaged_vectors(database),
             "keyword_index": lambda: repairs.rebuild_keyword_index(database),
             "index_file": lambda: repairs.remove_index_files(database),

@@ -15,8 +15,9 @@ from storage.database import Database
 from storage.files import LocalFileStore
 from storage.generation import advance
 from storage.originals import needed_hashes
-from storage.tables import documents, embedding_models, jobs, segments, texts, vectors
-from storage.text_saving import add_vectors, remove_text_if_orphan
+from storage.tables import embedding_models, is_visible, jobs, segments, texts, vectors
+from storage.text_saving import add_vectors
+from storage.text_use import half_visible_texts, hide_text, log_text_removed, orphan_texts, show_text
 from storage.vectors import unit_rows
 
 logger = logging.getLogger(__name__)
@@ -39,9 +40,19 @@ def remove_dangling_rows(database: Database) -> None:
 def remove_orphan_texts(database: Database) -> None:
     with database.write() as connection:
         generation = advance(connection)
-        used = select(documents.c.id).where(documents.c.text_id == texts.c.id)
-        for text_id in connection.execute(select(texts.c.id).where(~used.exists())).scalars().all():
-            remove_text_if_orphan(connection, text_id, lambda: generation)
+        for text_id in orphan_texts(connection):
+            # Its original stays where it is: here something went wrong, and it may be all that is left.
+            log_text_removed(connection, text_id, generation)
+            connection.execute(delete(texts).where(texts.c.id == text_id))
+
+
+def mend_visibility(database: Database) -> None:
+    """What a document names can be found, and nothing else."""
+    with database.write() as connection:
+        generation = advance(connection)
+        for text_id, should_be in half_visible_texts(connection):
+            change = show_text if should_be else hide_text
+            change(connection, text_id, generation)
 
 
 def remove_damaged_vectors(database: Database) -> None:
@@ -61,7 +72,7 @@ def embed_missing(database: Database, model_id: str, embed: Embed) -> None:
     done = select(vectors.c.segment_id).join(embedding_models).where(embedding_models.c.name == model_id)
     query = (
         select(segments.c.id, segments.c.text, segments.c.embedded_text)
-        .where(segments.c.text_id.is_not(None), segments.c.id.not_in(done))
+        .where(segments.c.text_id.is_not(None), is_visible, segments.c.id.not_in(done))
         .order_by(segments.c.id)
     )
     with database.read() as connection:

@@ -20,7 +20,7 @@ from storage.generation import log_removed
 from storage.model_rows import ensured_model_id, model_row
 from storage.neutral import neutral_metadata, neutral_text
 from storage.segment_rows import COLUMNS, as_segment, own_metadata
-from storage.tables import DOCUMENT_STORE, embedding_models, segments, vectors
+from storage.tables import DOCUMENT_STORE, embedding_models, is_visible, segments, vectors
 from storage.vectors import from_blobs, to_blob
 
 
@@ -55,12 +55,13 @@ def read_documents(connection: Connection, model_id: str) -> list[StoredEntry]:
 
 
 def with_vectors(store: str, model: Row, *columns: ColumnElement) -> Select:
-    """Columns of the store's segments and `vector`; a damaged vector, of another size, is left to `check`."""
+    """Columns of the store's visible segments and `vector`; a damaged vector, of another size, is left to `check`."""
     return (
         select(*columns, vectors.c.vector)
         .join(vectors, vectors.c.segment_id == segments.c.id)
         .where(
             segments.c.store == store,
+            is_visible,
             vectors.c.model_id == model.id,
             func.length(vectors.c.vector) == 4 * model.dimension,
         )
@@ -75,7 +76,7 @@ def unsearchable(connection: Connection, model_id: str, store: str = DOCUMENT_ST
             .select_from(vectors)
             .join(embedding_models)
             .join(segments)
-            .where(segments.c.store == store)
+            .where(segments.c.store == store, is_visible)
             .group_by(embedding_models.c.name)
         ).all()
     )

@@ -22,11 +22,11 @@ from storage.document_metadata import DOCUMENT_KEYS
 from storage.generation import log_removed
 from storage.model_rows import embedded_ids, ensured_model_id
 from storage.neutral import neutral_metadata, neutral_text
-from storage.tables import DOCUMENT_STORE, documents, segments, texts, vectors
+from storage.originals import note_superfluous
+from storage.tables import DOCUMENT_STORE, segments, texts, vectors
 from storage.text_parts import replace_text
+from storage.text_use import FINISHED, is_hidden, log_text_removed, show_text
 from storage.vectors import to_blob
-
-FINISHED = ""  # texts.building of all that isn't being built
 
 # A parser's notes to the app; columns of the text, and no metadata of every segment.
 _NOTES = frozenset({"warnings", "pages"})
@@ -82,18 +82,22 @@ def write_text(
     plan = _plan(connection, new, own, text_id, [text_id] if reuse in (None, text_id) else [text_id, reuse])
     if plan:
         _carry_out(connection, plan, new, advance(), fault)
+    if row is not None and is_hidden(connection, text_id):
+        show_text(connection, text_id, advance())
+        changed = True
     return text_id, changed or bool(plan)
 
 
-def remove_text_if_orphan(connection: Connection, text_id: int, advance: Callable[[], int]) -> tuple[str, float] | None:
-    """Remove a text that no document names any more; returns (hash, when last seen) of the original that may go too."""
-    if connection.execute(select(documents.c.id).where(documents.c.text_id == text_id).limit(1)).first():
-        return None
-    ids = connection.execute(select(segments.c.id).where(segments.c.text_id == text_id)).scalars().all()
-    log_removed(connection, advance(), ids)
+def remove_text(connection: Connection, text_id: int, advance: Callable[[], int]) -> tuple[str, float]:
+    """Remove a text that nobody needs; returns (hash, when last seen) of the original that may go too.
+
+    That it may go is written down with it: whoever is killed before it's gone leaves that to the next start.
+    """
+    log_text_removed(connection, text_id, advance())
     row = connection.execute(
         delete(texts).where(texts.c.id == text_id).returning(texts.c.content_hash, texts.c.seen)
     ).one()
+    note_superfluous(connection, row.content_hash, row.seen)
     return row.content_hash, row.seen
 
 

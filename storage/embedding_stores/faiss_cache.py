@@ -17,7 +17,7 @@ from storage.embedding_stores.index_file import index_path, read_index, write_in
 from storage.generation import Generation, changes_since, current
 from storage.model_rows import model_row
 from storage.stored_entries import with_vectors
-from storage.tables import segments, vectors
+from storage.tables import is_visible, segments, vectors
 from storage.vectors import from_blobs
 
 logger = logging.getLogger(__name__)
@@ -132,5 +132,5 @@ class FaissCache:
 
     def _has_vectors(self, connection: Connection, model: Row) -> bool:
         query = select(vectors.c.segment_id).join(segments)
-        query = query.where(vectors.c.model_id == model.id, segments.c.store == self._store)
+        query = query.where(vectors.c.model_id == model.id, segments.c.store == self._store, is_visible)
         return connection.execute(query.limit(1)).first() is not None

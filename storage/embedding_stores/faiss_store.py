@@ -23,7 +23,7 @@ from storage.generation import advance
 from storage.model_rows import model_row
 from storage.segment_rows import load_segments
 from storage.stored_entries import remove_entries, remove_rows, unsearchable, write_entries
-from storage.tables import DOCUMENT_STORE, segments
+from storage.tables import DOCUMENT_STORE, is_visible, segments
 from storage.vectors import cosines, unit_vector, wrong_dimension
 
 
@@ -144,7 +144,8 @@ class FaissEmbeddingStore:
             remove_entries(connection, ids, store=self.name, generation=advance(connection))
 
     def _remove_matching(self, filter: Filter | None) -> None:
-        query = select(segments.c.id, segments.c.uid, segments.c.text_id).where(segments.c.store == self.name)
+        query = select(segments.c.id, segments.c.uid, segments.c.text_id)
+        query = query.where(segments.c.store == self.name, is_visible)
         with self._database.write() as connection:
             rows = connection.execute(query).all()
             if filter is not None:

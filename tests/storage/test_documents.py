@@ -34,16 +34,20 @@ def store(database, files):
 
 
 def counts(database):
+    """Texts, and the segments and vectors that can be found."""
+    found = select(func.count()).select_from(segments).where(segments.c.generation > 0)
+    with_vector = select(func.count()).select_from(segments).join(vectors).where(segments.c.generation > 0)
+    queries = (select(func.count()).select_from(texts), found, with_vector)
     with database.read() as connection:
-        return tuple(
-            connection.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in (texts, segments, vectors)
-        )
+        return tuple(connection.execute(query).scalar_one() for query in queries)
 
 
 def found_by_word(database, word):
     with database.read() as connection:
-        statement = text("SELECT count(*) FROM segments_fts WHERE segments_fts MATCH :word")
+        statement = text(
+            "SELECT count(*) FROM segments_fts JOIN segments ON segments.id = segments_fts.rowid "
+            "WHERE segments_fts MATCH :word AND generation > 0"
+        )
         return connection.execute(statement, {"word": f'"{word}"'}).scalar()
 
 
@@ -123,6 +127,8 @@ def test_a43_two_names_of_one_content_share_it_and_part_without_harm(store, data
     assert store.segments(2)[0].segment.metadata.get("file_name") == "b/config.yaml"
     assert files.read(second.content_hash) == content
     store.delete(2)
+    assert (counts(database), found_by_word(database, "8080")) == ((1, 0, 0), 0)
+    store.purge_deleted()
     assert counts(database) == (0, 0, 0)
 
 
@@ -222,8 +228,11 @@ def test_c04_a_deleted_document_is_gone_with_its_file(store, database, files):
     document = store.save(new_document("code 7731")).document
     path = files.path(document.content_hash)
     assert store.delete(document.id) == document
-    assert counts(database) == (0, 0, 0)
+    assert counts(database) == (1, 0, 0)
     assert found_by_word(database, "7731") == 0
+    assert path.exists()  # it can be brought back
+    assert store.purge_deleted() == 1
+    assert counts(database) == (0, 0, 0)
     assert not path.exists()
     with pytest.raises(NotFoundError, match="there is no document 1"):
         store.get(document.id)
@@ -233,10 +242,12 @@ def test_c04_a_file_that_was_put_again_or_that_a_job_needs_stays(store, database
     document = store.save(new_document("code 7731")).document
     files.put(b"code 7731")  # somebody else uploads it again, and hasn't made a job yet
     store.delete(document.id)
+    store.purge_deleted()
     assert files.read(document.content_hash) == b"code 7731"
     document = store.save(new_document("code 7731")).document
     SqliteJobStore(database).add("ingest", "again", {"content_hash": document.content_hash})
     store.delete(document.id)
+    store.purge_deleted()
     assert files.read(document.content_hash) == b"code 7731"
 
 
@@ -249,6 +260,7 @@ def test_ids_are_never_reused(store, database):
         assert not ids & seen
         seen |= ids
         store.delete(document.id)
+        store.purge_deleted()
 
 
 def test_a46_odd_names_are_shown_without_what_turns_them_around(store):
