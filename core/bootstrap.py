@@ -9,28 +9,23 @@ services.close()
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from core.chat_models.opening import open_chat_model
-from core.domain import EmbeddingRequest
 from core.embedding_models.deferred import DeferredEmbeddingModel
 from core.embedding_models.opening import open_embedding_model
-from core.errors import ModelError
 from core.evaluation.run import RETRIEVERS, StrategyResult, evaluate
 from core.gate import PriorityGate
 from core.lazily import Lazily
 from core.parsing_worker.worker import ParsingWorker
 from core.pipeline import Pipeline
-from core.protocols import ComputeGate, ConversationStore, EmbeddingStore, JobStore, Maintenance
+from core.protocols import ComputeGate, ConversationStore, EmbeddingStore, JobStore
 from core.rag.query_transformers import QUERY_TRANSFORMERS
 from core.rag.retrievers import CONTENT_RETRIEVERS
-from core.records import Problem
 from core.registry import describe, lookup
 from core.services.batches import BatchService
 from core.services.chat import ChatService
@@ -41,8 +36,10 @@ from core.services.models import ModelService, ModelState
 from core.services.preferences import OUTSIDE, PreferenceService
 from core.services.search import SearchService
 from core.services.turn_runner import TurnRunner
+from core.services.upkeep import UpkeepService
 from core.services.warm_up import WarmUp
 from core.settings import Settings
+from core.text.terms import index_terms
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +59,7 @@ class Services:
     chat: ChatService
     models: ModelService
     preferences: PreferenceService
-    maintenance: Maintenance
+    maintenance: UpkeepService
     _warm_up: WarmUp = field(repr=False)
     _closing: ExitStack = field(repr=False)
 
@@ -108,11 +105,13 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             lambda: store_kind(database, model_id=model.model_id, dimension=model.dimension)
         )
         opened.callback(store.close)
+        keywords = SqliteKeywordIndex(database)
+        opened.callback(keywords.close)
         search = SearchService(
             settings,
             store=store,
             embedding_model=lambda: model,
-            keyword_index=SqliteKeywordIndex(database),
+            keyword_index=keywords,
             documents=documents,
             vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
         )
@@ -123,9 +122,22 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
         owner = _chat_model_owner(settings)
         chat = _chat(settings, SqliteConversationStore(database), owner, search, gate, partial(_arriving, jobs))
         opened.callback(chat.close)
-        maintenance = partial(SqliteMaintenance, database, files)
-        warm_up = WarmUp({"search": lambda: search.search("warm-up"), "leftovers of crashes": maintenance().sweep})
+        upkeep = UpkeepService(
+            partial(SqliteMaintenance, database, files, terms=_terms),
+            model,
+            library,
+            gate,
+            run_jobs=indexing.run_until_idle,
+        )
+        warm_up = WarmUp(
+            {
+                "search": lambda: search.search("warm-up"),
+                "leftovers of crashes": upkeep.sweep,
+                "look at the data folder": upkeep.look_after,
+            }
+        )
         opened.callback(warm_up.close)
+        opened.callback(upkeep.close)
         return Services(
             settings,
             library,
@@ -135,7 +147,7 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             chat,
             ModelService(owner.state, lambda: ModelState(model.name, model.state, model.message)),
             PreferenceService(settings, saved, choices),
-            _MaintenanceOfModel(maintenance, model),
+            upkeep,
             warm_up,
             opened.pop_all(),
         )
@@ -249,29 +261,5 @@ def _effective(named: Settings, saved: Mapping[str, object], choices: Mapping[st
     return Settings.load(kept, **{name: getattr(named, name) for name in named.model_fields_set})
 
 
-@dataclass(frozen=True)
-class _MaintenanceOfModel:
-    """Checks vectors of the embedding model where it can be opened, and everything else where it can't."""
-
-    make: Callable[..., Maintenance]
-    model: DeferredEmbeddingModel
-
-    def check(self, *, full: bool = True) -> list[Problem]:
-        return self._maintenance().check(full=full)
-
-    def repair(self, problems: Iterable[Problem]) -> list[Problem]:
-        return self._maintenance().repair(problems)
-
-    def backup(self, target: Path) -> dict[str, int]:
-        return self.make().backup(target)
-
-    def _maintenance(self) -> Maintenance:
-        try:
-            return self.make(model_id=self.model.model_id, embed=self._embed)
-        except ModelError as error:
-            logger.warning("checking without the embedding model: %s", error)
-            return self.make()
-
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        input_type = "document" if "input_type" in self.model.supported_parameters() else None
-        return self.model.embed_request(EmbeddingRequest(tuple(texts), input_type=input_type)).vectors
+def _terms(text: str) -> str:
+    return " ".join(index_terms(text))

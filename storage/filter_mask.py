@@ -3,31 +3,26 @@
     allowed = mask.allowed(connection, metadata_key("collection").is_equal_to("tax"))   # None: all
     allowed.among(ids)                                                                  # bool for each id
 
-The meaning is `Filter.matches` on a segment's merged metadata. It's asked as rarely as possible: once for each different
-set of values that documents and segments have under the filter's keys, whatever their number.
+The meaning is `Filter.matches` on a segment's merged metadata. It's asked as rarely as possible: once for each set of
+values that documents and segments have under the filter's keys; see `filter_evaluation.py`.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
-from core.filters import And, Filter
-from core.metadata import Metadata
-from storage.document_metadata import DOCUMENT_KEYS, DocumentsCache, merged
+from core.filters import Filter
+from storage.document_views import DocumentViewsCache
+from storage.filter_evaluation import matching_ids, needs_own_metadata
 from storage.generation import Generation, current
-from storage.segment_columns import FREE, NO_PLACE, ColumnsCache, SegmentColumns
+from storage.segment_columns import ColumnsCache
 
 # Together with the masks of 64 filters at most; a million segments take one of them a filter.
 _MOST_REMEMBERED_BYTES = 32 << 20
-# Up to so many combinations are counted in a table; more are sorted.
-_LARGEST_TABLE = 1 << 22
 
 
 class Allowed:
@@ -61,7 +56,7 @@ class FilterMask:
     def __init__(self, *, remembered: int = 64) -> None:
         self._remembered = remembered
         self._columns = ColumnsCache()
-        self._documents = DocumentsCache()
+        self._documents = DocumentViewsCache()
         self._lock = threading.Lock()
         self._generation: Generation | None = None
         # The filter is kept beside its mask: a custom one may be told apart by its address only.
@@ -102,17 +97,7 @@ class FilterMask:
 
     def _allowed_ids(self, connection: Connection, filter: Filter) -> np.ndarray:
         documents = self._documents.up_to_date(connection)
-        # A document's value counts where its segments have none of their own, a segment's place is a value of its own.
-        own_keys = filter.keys() & (documents.own_keys - DOCUMENT_KEYS)
-        with_own = bool(own_keys - {"index"}) or documents.has_free
-        columns = self._columns.up_to_date(connection, with_own=with_own)
-        groups, views = _grouped(documents.of_text, columns, filter)
-        own = _OwnValues.of(columns, self._columns.own_metadata, filter.keys(), own_keys)
-        numbers = groups * own.count + own.numbers
-        answers: dict[int, bool] = {}
-        about_documents = [part for part in _conjuncts(filter) if part.keys().isdisjoint(own_keys)]
-        seen, places = _different(numbers, len(views) * own.count)
-        for number in seen.tolist():
-            group, which = divmod(number, own.count)
-            answers[number] = _matches(filter, about_documents, views[group], own.values[which])
-        return columns.ids[np.fromiter(answers.values(), bool, len(answers))[places]]
+        columns = self._columns.up_to_date(connection, with_own=False)
+        if needs_own_metadata(columns, documents, filter):
+            columns = self._columns.up_to_date(connection, with_own=True)
+        return matching_ids(columns, self._columns.own_metadata, documents, filter)

@@ -7,27 +7,23 @@ not used: it can't score named segments, clamps its idf, and takes 177 ms for an
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from core.domain import KeywordMatch, KeywordScore
 from core.errors import ConfigError
 from core.filters import Filter
 from core.text.phrases import Phrase
-from core.text.postings import Postings, Scores
+from core.text.postings import Postings
 from core.text.terms import QueryTerm, locate_query_terms
-from storage.batches import batched
 from storage.database import Database
-from storage.generation import Generation, changes_since, current
+from storage.postings_cache import PostingsCache
+from storage.segment_ids import ids_of, uids_of
 from storage.segment_rows import load_segments
-from storage.tables import DOCUMENT_STORE, segments
-
-logger = logging.getLogger(__name__)
+from storage.tables import DOCUMENT_STORE
 
 
 class SqliteKeywordIndex:
@@ -40,30 +36,27 @@ class SqliteKeywordIndex:
         self._database = database
         self._mask = database.filter_mask
         self._store = store
-        self._lock = threading.Lock()
-        self._generation: Generation | None = None
-        self._postings = Postings.of(())
+        self._cache = PostingsCache(database, store=store)
 
     def warm(self) -> None:
         """Read the postings now rather than at the first search."""
-        self._caught_up()
+        self._cache.up_to_date()
+
+    def close(self) -> None:
+        """Write the postings' file for the next start."""
+        self._cache.close()
 
     def search(self, query: str, *, limit: int, filter: Filter | None = None) -> list[KeywordMatch]:
         """raises ConfigError where limit is below 1 or the filter compares values of two types; never for a query."""
-        if limit < 1:
-            raise ConfigError(f"limit={limit} must be at least 1")
-        terms = locate_query_terms(query)
-        if not terms:
+        asked = _Asked.of(query, limit)
+        if not asked.located:
             return []
-        postings = self._caught_up()
-        scores = _score(postings, terms)
-        ids = postings.ids
+        postings = self._cache.up_to_date()
         with self._database.read() as connection:
-            allowed = self._mask.allowed(connection, filter)
-            rows = _best(scores.bm25, limit, None if allowed is None else np.isin(ids, allowed))
-            found = load_segments(connection, ids[rows].tolist(), filter)
-            phrases = self._phrases(connection, scores, terms, ids[rows])
-        details = _details(postings, scores, terms, rows, phrases, query)
+            rows = self._best(connection, postings, asked, limit, filter)
+            ids = postings.ids[rows].tolist()
+            found = load_segments(connection, ids, filter)
+            details = self._details(connection, postings, asked, rows)
         return [
             KeywordMatch(
                 detail.bm25,
@@ -75,109 +68,82 @@ class SqliteKeywordIndex:
                 detail.coverage,
                 detail.phrase,
             )
-            for row, detail in zip(rows, details, strict=True)
+            for id, detail in zip(ids, details, strict=True)
             # None: removed between the scoring and this read
-            if (hit := found.get(int(ids[row]))) is not None and hit.segment is not None
+            if (hit := found.get(id)) is not None and hit.segment is not None
         ]
 
-    def scores_of(self, query: str, ids: Sequence[str]) -> dict[str, KeywordScore]:
-        terms = locate_query_terms(query)
-        postings = self._caught_up()
+    def search_ids(self, query: str, *, limit: int, filter: Filter | None = None) -> list[str]:
+        """The ids of what `search` finds, best first, without reading the segments."""
+        asked = _Asked.of(query, limit)
+        if not asked.located:
+            return []
+        postings = self._cache.up_to_date()
         with self._database.read() as connection:
-            row_ids: dict[int, str] = {}
-            for piece in batched(ids):
-                named = select(segments.c.id, segments.c.uid).where(segments.c.uid.in_(piece))
-                row_ids |= {row.id: row.uid for row in connection.execute(named)}
-            scores = _score(postings, terms)
-            rows = np.flatnonzero(np.isin(postings.ids, list(row_ids)) & postings.is_alive)
-            phrases = self._phrases(connection, scores, terms, postings.ids[rows])
-        details = _details(postings, scores, terms, rows, phrases, query)
-        return {row_ids[int(postings.ids[row])]: detail for row, detail in zip(rows, details, strict=True)}
+            ids = postings.ids[self._best(connection, postings, asked, limit, filter)].tolist()
+            uids = uids_of(connection, ids)
+        return [uids[id] for id in ids if id in uids]
 
-    def _caught_up(self) -> Postings:
-        # The lock comes first: a view opened before another thread caught up would be older than the postings.
-        with self._lock, self._database.read() as connection:
-            generation = current(connection)
-            if generation != self._generation:
-                self._postings = self._read(connection)
-                self._generation = generation
-                self._database.fault("keyword index caught up")
-            return self._postings
+    def scores_of(self, query: str, ids: Sequence[str]) -> dict[str, KeywordScore]:
+        asked = _Asked.of(query)
+        postings = self._cache.up_to_date()
+        with self._database.read() as connection:
+            uids = {id: uid for uid, id in ids_of(connection, self._store, ids).items()}
+            rows = postings.rows_of(uids)
+            details = self._details(connection, postings, asked, rows)
+        return {uids[id]: detail for id, detail in zip(postings.ids[rows].tolist(), details, strict=True)}
 
-    def _read(self, connection: Connection) -> Postings:
-        changes = changes_since(connection, self._generation) if self._generation else None
-        if changes is not None:
-            changed = dict(self._terms(connection, changes.changed))
-            return self._postings.updated(changed, {*changes.changed, *changes.removed})
-        started = time.perf_counter()
-        postings = Postings.of(self._terms(connection))
-        logger.info("read the terms of %d segments in %.2f s", postings.size, time.perf_counter() - started)
-        return postings
+    def _best(
+        self, connection: Connection, postings: Postings, asked: _Asked, limit: int, filter: Filter | None
+    ) -> np.ndarray:
+        allowed = self._mask.allowed(connection, filter)
+        among = None if allowed is None else allowed.among(postings.ids) & postings.is_alive
+        return postings.best(asked.terms, limit, optional=asked.optional, allowed=among)
 
-    def _phrases(
-        self, connection: Connection, scores: Scores, terms: Sequence[QueryTerm], ids: np.ndarray
-    ) -> list[float]:
-        """How much of the query's word order each segment has, by id in the order given."""
-        asked = [found.term for found in terms if not found.is_joined]
-        of_segments = dict(self._terms(connection, ids.tolist()))
-        phrase = Phrase(asked, scores.rarity)
-        return [phrase.share_in(of_segments.get(id, ())) for id in ids.tolist()]
-
-    def _terms(self, connection: Connection, ids: Sequence[int] | None = None) -> Iterable[tuple[int, list[str]]]:
-        searched = (
-            select(segments.c.id, segments.c.terms)
-            .where(segments.c.store == self._store, segments.c.text.is_not(None))
-            .order_by(segments.c.id)
-        )
-        pages = [searched] if ids is None else [searched.where(segments.c.id.in_(piece)) for piece in batched(ids)]
-        for page in pages:
-            for id, terms in connection.execute(page):
-                yield id, terms.split(" ") if terms else []
+    def _details(
+        self, connection: Connection, postings: Postings, asked: _Asked, rows: np.ndarray
+    ) -> list[KeywordScore]:
+        """Per row its numbers and the words of the query it holds, as they were typed, in the order of the query."""
+        scores = postings.scores_of(asked.terms, rows, optional=asked.optional)
+        ids = postings.ids[rows].tolist()
+        of_segments = dict(self._cache.terms(connection, ids))
+        phrase = Phrase([found.term for found in asked.located if not found.is_joined], scores.rarity)
+        spans: list[list[tuple[int, int]]] = [[] for _ in ids]
+        for found in asked.located:
+            if found.term in scores.held_by:
+                for number in np.flatnonzero(scores.held_by[found.term]).tolist():
+                    spans[number].append((found.start, found.end))
+        return [
+            KeywordScore(
+                float(scores.bm25[number]),
+                float(scores.bm25[number] / scores.most) if scores.most else 0.0,
+                float(scores.coverage[number]),
+                phrase.share_in(of_segments.get(id, ())),
+                tuple(dict.fromkeys(asked.query[start:end] for start, end in _united(spans[number]))),
+            )
+            for number, id in enumerate(ids)
+        ]
 
 
-def _score(postings: Postings, terms: Sequence[QueryTerm]) -> Scores:
-    asked = {found.term for found in terms if not found.is_joined}
-    return postings.score(
-        [found.term for found in terms], optional={found.term for found in terms if found.term not in asked}
-    )
+@dataclass(frozen=True)
+class _Asked:
+    """A query in terms. `optional` ones are made of neighbouring words, and not missed where they aren't found."""
 
+    query: str
+    located: tuple[QueryTerm, ...]
+    optional: frozenset[str]
 
-def _best(scores: np.ndarray, limit: int, allowed: np.ndarray | None) -> np.ndarray:
-    """Rows of the highest scores above 0, best first; equal ones in the order they were added."""
-    candidates = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
-    if len(candidates) > limit:
-        least = np.partition(scores[candidates], -limit)[-limit]
-        candidates = candidates[scores[candidates] >= least]
-    return candidates[np.argsort(-scores[candidates], kind="stable")][:limit]
+    @classmethod
+    def of(cls, query: str, limit: int = 1) -> _Asked:
+        if limit < 1:
+            raise ConfigError(f"limit={limit} must be at least 1")
+        located = tuple(locate_query_terms(query))
+        words = {found.term for found in located if not found.is_joined}
+        return cls(query, located, frozenset(found.term for found in located) - words)
 
-
-def _details(
-    postings: Postings,
-    scores: Scores,
-    terms: Sequence[QueryTerm],
-    rows: np.ndarray,
-    phrases: Sequence[float],
-    query: str,
-) -> list[KeywordScore]:
-    """Per row its numbers and the words of the query it holds, as they were typed, in the order of the query."""
-    spans: list[list[tuple[int, int]]] = [[] for _ in rows]
-    for found in terms:
-        holders = postings.holders(found.term)
-        if not len(holders):
-            continue
-        places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
-        for number in np.flatnonzero(holders[places] == rows):
-            spans[number].append((found.start, found.end))
-    return [
-        KeywordScore(
-            float(scores.bm25[row]),
-            float(scores.bm25[row] / scores.most) if scores.most else 0.0,
-            float(scores.coverage[row]),
-            phrases[number],
-            tuple(dict.fromkeys(query[start:end] for start, end in _united(spans[number]))),
-        )
-        for number, row in enumerate(rows)
-    ]
+    @property
+    def terms(self) -> list[str]:
+        return [found.term for found in self.located]
 
 
 def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

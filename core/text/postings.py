@@ -1,202 +1,255 @@
 """BM25 over postings in memory: which segment holds which term how often, in numpy arrays.
 
     postings = Postings.of([(1, ["red", "pump"]), (2, ["pump", "pump"])])
-    postings.score(["red"]).bm25   [0.69…, 0.0]
+    postings.best(["red"], 5)                   rows of the best: [0]
+    postings.scores_of(["red"], [0, 1]).bm25    [0.69…, 0.0]
 
 A `Postings` is a snapshot that never changes; `updated` makes the next one. Numbers of segments are the caller's; this
 knows nothing of where they are kept.
 
 Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009: https://doi.org/10.1561/1500000019
+Terms that can't bring a new segment among the best are looked up in the good ones only, after Turtle and Flood, Query
+Evaluation: Strategies and Optimizations, 1995 (MaxScore): https://doi.org/10.1016/0306-4573(95)00020-H
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+from core.text.postings_blocks import Block, block_of, merged
 
 # Shorter saturation and weaker length correction than 1.2 and 0.75: segments are of one length already. Measured best
 # on English questions and Japanese ones; also the default of Anserini.
 K1 = 0.9
 B = 0.4
-# The newest segments lie in a small block of their own; it joins the large one when it is this share of it.
-_RECENT_SHARE = 0.25
-_RECENT_LEAST = 1000
-
-
-@dataclass(frozen=True)
-class Block:
-    """Postings sorted by term, then row. Term t is in `rows[starts[t]:starts[t + 1]]`, `counts` times each.
-
-    ids     int64, ascending: the segment of each row
-    lengths int32: terms of each row, repetitions counted
-    starts  int64, one more than terms were known
-    rows    int32; counts: uint16
-    """
-
-    ids: np.ndarray
-    lengths: np.ndarray
-    starts: np.ndarray
-    rows: np.ndarray
-    counts: np.ndarray
-
-    def of_term(self, term: int) -> slice:
-        if term >= len(self.starts) - 1:
-            return slice(0, 0)
-        return slice(self.starts[term], self.starts[term + 1])
-
-    def find(self, ids: np.ndarray) -> np.ndarray:
-        """Rows of those ids that are here."""
-        places = np.searchsorted(self.ids, ids)
-        places = places[places < len(self.ids)]
-        return places[np.isin(self.ids[places], ids)]
+# A newer block joins the one before it when it has this share of its segments: few blocks, and little written twice.
+_JOINING_SHARE = 0.25
+_MOST_BLOCKS = 8
+# Of a term in fewer segments it costs more to find out that it can't bring a new one than to add it up.
+_WORTH_A_LOOK = 2_000
 
 
 @dataclass(frozen=True)
 class Scores:
-    """One number per segment of the snapshot, in the order of `Postings.ids`, float64.
+    """What the terms are worth in some rows, in the order they were named, float64.
 
     bm25      0 where it holds none of the terms
     coverage  share of the terms held, weighted by their rarity, 0 to 1
     most      the bm25 that a segment full of every term would come close to
     rarity    of each term that counted: its inverse document frequency
+    held_by   of each term that counted: bool, which of the rows hold it
     """
 
     bm25: np.ndarray
     coverage: np.ndarray
     most: float
     rarity: Mapping[str, float]
+    held_by: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """A term of a query with its postings, one pair (rows, counts) a block."""
+
+    term: str
+    times: int
+    rarity: float
+    held: list[tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def size(self) -> int:
+        return sum(len(rows) for rows, _ in self.held)
+
+    @property
+    def most(self) -> float:
+        return self.times * self.rarity * (K1 + 1)
 
 
 @dataclass(frozen=True)
 class Postings:
-    """A snapshot. `ids`: int64, one per row; `is_alive`: False for segments that are gone and still lie in a block."""
+    """A snapshot: rows of all blocks are counted through, the oldest block first.
 
-    vocabulary: dict[str, int]
-    blocks: tuple[Block, Block]  # the large one, the recent one
-    is_alive: np.ndarray
+    vocabulary  number of each term; shared by all snapshots, and only ever added to
+    """
+
+    vocabulary: defaultdict[str, int]
+    blocks: tuple[Block, ...]
 
     @classmethod
     def of(cls, segments: Iterable[tuple[int, Sequence[str]]]) -> Postings:
-        vocabulary: dict[str, int] = {}
-        large, empty = _build(segments, vocabulary), _build((), vocabulary)
-        return cls(vocabulary, (large, empty), np.ones(len(large.ids), dtype=bool))
+        """segments: (id, terms), by ascending id."""
+        vocabulary = numbered_terms(())
+        return cls(vocabulary, (block_of(segments, vocabulary.__getitem__),))
 
-    @property
+    @cached_property
     def ids(self) -> np.ndarray:
+        """The segment of each row, int64."""
         return np.concatenate([block.ids for block in self.blocks])
 
-    @property
+    @cached_property
+    def is_alive(self) -> np.ndarray:
+        """False for rows whose segment is gone and that still lie in a block."""
+        return np.concatenate([block.is_alive for block in self.blocks])
+
+    @cached_property
     def size(self) -> int:
-        return int(self.is_alive.sum())
+        return sum(block.living for block in self.blocks)
 
     def updated(self, changed: Mapping[int, Sequence[str]], removed: Collection[int]) -> Postings:
         """The next snapshot: `changed` segments new or replaced, `removed` ones gone."""
         gone = np.array(sorted({*changed, *removed}), dtype=np.int64)
-        large, recent = self.blocks
-        is_alive = self.is_alive.copy()
-        is_alive[large.find(gone)] = False
-        is_alive[len(large.ids) + recent.find(gone)] = False
-        recent = _merge(
-            [recent, _build(sorted(changed.items()), self.vocabulary)],
-            [is_alive[len(large.ids) :], np.ones(len(changed), dtype=bool)],
-            len(self.vocabulary),
-        )
-        is_alive = is_alive[: len(large.ids)]
-        if len(recent.ids) > max(_RECENT_LEAST, _RECENT_SHARE * len(large.ids)):
-            large = _merge([large, recent], [is_alive, np.ones(len(recent.ids), dtype=bool)], len(self.vocabulary))
-            recent = _build((), self.vocabulary)
-            is_alive = np.ones(len(large.ids), dtype=bool)
-        return Postings(self.vocabulary, (large, recent), np.append(is_alive, np.ones(len(recent.ids), dtype=bool)))
+        blocks = [block.without(gone) for block in self.blocks]
+        if changed:
+            blocks.append(block_of(sorted(changed.items()), self.vocabulary.__getitem__))
+        return Postings(self.vocabulary, tuple(_joined(blocks)))
 
-    def holders(self, term: str) -> np.ndarray:
-        """Rows of the living segments that hold a term, ascending."""
-        return self._occurrences(term)[0]
+    def compact(self) -> Postings:
+        """The same in one block, without dead rows: as it's written to a file."""
+        if len(self.blocks) == 1 and self.blocks[0].is_alive.all():
+            return self
+        return Postings(self.vocabulary, (merged(self.blocks),))
 
-    def score(self, terms: Sequence[str], *, optional: Collection[str] = ()) -> Scores:
-        """BM25 of every segment for any of the terms; a term that is named twice counts twice.
+    def rows_of(self, ids: Collection[int]) -> np.ndarray:
+        """Rows of the living segments among the ids, ascending."""
+        return np.flatnonzero(np.isin(self.ids, np.fromiter(ids, np.int64)) & self.is_alive)
 
-        `optional` terms count where they are found and are not missed elsewhere.
+    def best(
+        self,
+        terms: Sequence[str],
+        limit: int,
+        *,
+        optional: Collection[str] = (),
+        allowed: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Rows with the highest BM25 above 0 for any of the terms, best first; equal ones in the order of their rows.
+
+        allowed  bool, one per row, or None for all
         """
+        weighed = self._weighed(terms, optional)
+        rest = np.cumsum([term.most for term in weighed][::-1])[::-1]
+        bm25 = np.zeros(len(self.ids))
+        for number, term in enumerate(weighed):
+            if number and term.size >= _WORTH_A_LOOK:
+                rows = _within_reach(bm25, allowed, limit, rest[number])
+                if rows is not None:
+                    return _highest(rows, self._completed(bm25[rows], rows, weighed[number:]), limit)
+            for (rows, counts), first in zip(term.held, self._firsts, strict=True):
+                here = rows.astype(np.int64) + first
+                bm25[here] += self._worth(term, here, counts)
+        rows = np.flatnonzero(bm25 if allowed is None else (bm25 > 0) & allowed)
+        return _highest(rows, bm25[rows], limit)
+
+    def scores_of(self, terms: Sequence[str], rows: np.ndarray, *, optional: Collection[str] = ()) -> Scores:
+        """The numbers of some rows; a term that is named twice counts twice.
+
+        `optional` terms count where they are found anywhere and are not missed elsewhere.
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        order = np.argsort(rows, kind="stable")
+        ascending = rows[order]
+        bm25, covered = np.zeros(len(rows)), np.zeros(len(rows))
+        weighed = self._weighed(terms, optional)
+        held_by: dict[str, np.ndarray] = {}
+        for term in weighed:
+            places, counts = self._found(term, ascending)
+            here = order[places]
+            bm25[here] += self._worth(term, rows[here], counts)
+            covered[here] += term.rarity
+            held_by[term.term] = np.zeros(len(rows), dtype=bool)
+            held_by[term.term][here] = True
+        rarity = {term.term: term.rarity for term in weighed}
+        return Scores(
+            bm25, covered / (sum(rarity.values()) or 1.0), sum(term.most for term in weighed), rarity, held_by
+        )
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """The first row of each block."""
+        return np.cumsum([0, *(len(block.ids) for block in self.blocks)])[:-1].tolist()
+
+    @cached_property
+    def _norms(self) -> np.ndarray:
         lengths = np.concatenate([block.lengths for block in self.blocks]).astype(np.float64)
         average = lengths[self.is_alive].mean() if self.size else 1.0
-        norms = K1 * (1 - B + B * lengths / max(average, 1.0))
-        bm25, covered = np.zeros(len(lengths)), np.zeros(len(lengths))
-        most = 0.0
-        rarities: dict[str, float] = {}
+        return K1 * (1 - B + B * lengths / max(average, 1.0))
+
+    def _weighed(self, terms: Sequence[str], optional: Collection[str]) -> list[_Weighed]:
+        """The terms that count, the most valuable first."""
+        weighed = []
         for term, times in Counter(terms).items():
-            rows, counts = self._occurrences(term)
-            if not len(rows) and term in optional:
+            number = self.vocabulary.get(term, -1)
+            held = [block.of_term(number) for block in self.blocks]
+            size = sum(len(rows) for rows, _ in held)
+            if not size and term in optional:
                 continue
             # Lucene's form, never negative: a word in most of the segments counts little, not against them.
-            rarity = np.log(1 + (self.size - len(rows) + 0.5) / (len(rows) + 0.5))
-            bm25[rows] += times * rarity * counts * (K1 + 1) / (counts + norms[rows])
-            covered[rows] += rarity
-            most += times * rarity * (K1 + 1)
-            rarities[term] = float(rarity)
-        return Scores(bm25, covered / (sum(rarities.values()) or 1.0), float(most), rarities)
+            rarity = float(np.log(1 + (self.size - size + 0.5) / (size + 0.5)))
+            weighed.append(_Weighed(term, times, rarity, held))
+        return sorted(weighed, key=lambda term: -term.most)
 
-    def _occurrences(self, term: str) -> tuple[np.ndarray, np.ndarray]:
-        number = self.vocabulary.get(term)
-        if number is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        large, recent = self.blocks
-        first, second = large.of_term(number), recent.of_term(number)
-        rows = np.concatenate([large.rows[first].astype(np.int64), recent.rows[second] + len(large.ids)])
-        counts = np.concatenate([large.counts[first], recent.counts[second]]).astype(np.float64)
-        living = self.is_alive[rows]
-        return rows[living], counts[living]
+    def _worth(self, term: _Weighed, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        counts = counts.astype(np.float64)
+        return term.times * term.rarity * counts * (K1 + 1) / (counts + self._norms[rows])
 
+    def _found(self, term: _Weighed, ascending: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(places in `ascending` whose row holds the term, how often)."""
+        all_places, all_counts = [], []
+        for (rows, counts), first, block in zip(term.held, self._firsts, self.blocks, strict=True):
+            low, high = np.searchsorted(ascending, (first, first + len(block.ids)))
+            wanted = (ascending[low:high] - first).astype(np.int32)
+            places = np.searchsorted(rows, wanted)
+            places[places == len(rows)] = 0
+            holds = rows[places] == wanted if len(rows) else np.zeros(len(wanted), dtype=bool)
+            all_places.append(low + np.flatnonzero(holds))
+            all_counts.append(counts[places[holds]])
+        return np.concatenate(all_places), np.concatenate(all_counts)
 
-def _build(segments: Iterable[tuple[int, Sequence[str]]], vocabulary: dict[str, int]) -> Block:
-    """Segments by ascending id. Unknown terms are added to the vocabulary."""
-    ids: list[int] = []
-    lengths: list[int] = []
-    numbers: list[np.ndarray] = []
-    for id, terms in segments:
-        ids.append(id)
-        lengths.append(len(terms))
-        numbers.append(
-            np.fromiter((vocabulary.setdefault(term, len(vocabulary)) for term in terms), np.int64, len(terms))
-        )
-    rows = np.repeat(np.arange(len(ids), dtype=np.int64), lengths)
-    # One number per (term, row): sorting it sorts by term, then row, and equal ones lie together.
-    keys = (np.concatenate(numbers) if numbers else np.zeros(0, np.int64)) * max(len(ids), 1) + rows
-    keys, counts = np.unique(keys, return_counts=True)
-    terms_of_keys, rows_of_keys = np.divmod(keys, max(len(ids), 1))
-    return Block(
-        np.array(ids, dtype=np.int64),
-        np.array(lengths, dtype=np.int32),
-        np.searchsorted(terms_of_keys, np.arange(len(vocabulary) + 1)),
-        rows_of_keys.astype(np.int32),
-        np.minimum(counts, np.iinfo(np.uint16).max).astype(np.uint16),
-    )
+    def _completed(self, bm25: np.ndarray, rows: np.ndarray, weighed: Sequence[_Weighed]) -> np.ndarray:
+        for term in weighed:
+            places, counts = self._found(term, rows)
+            bm25[places] += self._worth(term, rows[places], counts)
+        return bm25
 
 
-def _merge(blocks: Sequence[Block], living: Sequence[np.ndarray], terms: int) -> Block:
-    """The living rows of several blocks as one, ordered by id."""
-    ids = np.concatenate([block.ids[alive] for block, alive in zip(blocks, living, strict=True)])
-    lengths = np.concatenate([block.lengths[alive] for block, alive in zip(blocks, living, strict=True)])
-    order = np.argsort(ids, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    all_terms, all_rows, all_counts, before = [], [], [], 0
-    for block, alive in zip(blocks, living, strict=True):
-        kept = alive[block.rows]
-        new_row = np.zeros(len(alive), dtype=np.int64)
-        new_row[alive] = place[before : before + int(alive.sum())]
-        all_terms.append(np.repeat(np.arange(len(block.starts) - 1), np.diff(block.starts))[kept])
-        all_rows.append(new_row[block.rows[kept]])
-        all_counts.append(block.counts[kept])
-        before += int(alive.sum())
-    numbers, rows = np.concatenate(all_terms), np.concatenate(all_rows)
-    by_term = np.lexsort((rows, numbers))
-    return Block(
-        ids[order],
-        lengths[order],
-        np.searchsorted(numbers[by_term], np.arange(terms + 1)),
-        rows[by_term].astype(np.int32),
-        np.concatenate(all_counts)[by_term],
-    )
+def numbered_terms(terms: Iterable[str]) -> defaultdict[str, int]:
+    """term -> its number, 0, 1, 2 …; a term that is asked for by [] gets the next one, by get() none."""
+    vocabulary: defaultdict[str, int] = defaultdict()
+    vocabulary.update((term, number) for number, term in enumerate(terms))
+    vocabulary.default_factory = vocabulary.__len__
+    return vocabulary
+
+
+def _joined(blocks: list[Block]) -> list[Block]:
+    blocks = [block for block in blocks if block.living] or blocks[:1]
+    while len(blocks) > 1:
+        before, last = blocks[-2].living, blocks[-1].living
+        if last < _JOINING_SHARE * before and len(blocks) <= _MOST_BLOCKS:
+            break
+        blocks[-2:] = [merged(blocks[-2:])]
+    # Mostly dead rows: the room they take is worth more than what it costs to be rid of them.
+    return [merged([block]) if 2 * block.living < len(block.ids) else block for block in blocks]
+
+
+def _within_reach(bm25: np.ndarray, allowed: np.ndarray | None, limit: int, rest: float) -> np.ndarray | None:
+    """Rows that may still be among the best, ascending; None while a row without any score could become one.
+
+    rest  the most that the terms to come can add
+    """
+    rows = np.flatnonzero(bm25 if allowed is None else (bm25 > 0) & allowed)
+    if len(rows) < limit:
+        return None
+    scores = bm25[rows]
+    least = np.partition(scores, -limit)[-limit]
+    return rows[scores >= least - rest] if least > rest else None
+
+
+def _highest(rows: np.ndarray, scores: np.ndarray, limit: int) -> np.ndarray:
+    if len(rows) > limit:
+        least = np.partition(scores, -limit)[-limit]
+        rows, scores = rows[scores >= least], scores[scores >= least]
+    return rows[np.argsort(-scores, kind="stable")][:limit]

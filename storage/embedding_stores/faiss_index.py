@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import faiss
 import numpy as np
 
+from storage.filter_mask import Allowed
+
 # Up to here every vector is compared as it is; beyond, in 8 bits a number, a quarter of the memory.
 EXACT_LIMIT = 200_000
 _TRAINING_ROWS = 50_000
@@ -47,13 +49,13 @@ class FaissIndex:
             self.ids = self.ids[~gone]
         return int(gone.sum())
 
-    def search(self, query: np.ndarray, limit: int, allowed: np.ndarray | None = None) -> np.ndarray:
+    def search(self, query: np.ndarray, limit: int, allowed: Allowed | None = None) -> np.ndarray:
         """Ids of the nearest among the allowed ones, best first, at most `limit`; int64.
 
         query    shape (dimension,), float32, length 1
-        allowed  ids, int64, or None for all
+        allowed  None: all
         """
-        among = np.ones(len(self.ids), dtype=bool) if allowed is None else self._holds(allowed)
+        among = np.ones(len(self.ids), dtype=bool) if allowed is None else allowed.among(self.ids)
         limit = min(limit, int(among.sum()))
         if not limit:
             return np.empty(0, dtype=np.int64)
@@ -81,9 +83,3 @@ class FaissIndex:
             raise ValueError(f"another index than expected: {fits}")
         index._index, index.ids = loaded, ids
         return index
-
-    def _holds(self, allowed: np.ndarray) -> np.ndarray:
-        newest = int(self.ids.max(initial=0))
-        mask = np.zeros(newest + 1, dtype=bool)
-        mask[allowed[allowed <= newest]] = True
-        return mask[self.ids]

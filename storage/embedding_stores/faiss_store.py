@@ -149,7 +149,7 @@ class FaissEmbeddingStore:
         with self._database.write() as connection:
             rows = connection.execute(query).all()
             if filter is not None:
-                allowed = set(self._mask.allowed(connection, filter).tolist())
+                allowed = set(self._mask.allowed(connection, filter).ids.tolist())
                 rows = [row for row in rows if row.id in allowed]
             remove_rows(connection, rows, advance(connection))
 

@@ -23,7 +23,7 @@ def database(tmp_path):
 
 def allowed(database, filter, mask=None):
     with database.read() as connection:
-        ids = (mask or FilterMask()).allowed(connection, filter)
+        ids = (mask or FilterMask()).allowed(connection, filter).ids
         return [
             found.segment.text.strip() for _, found in sorted(load_segments(connection, ids.tolist(), filter).items())
         ]

@@ -1,0 +1,113 @@
+"""The keyword postings of one store in memory, kept in step with SQLite by the generation number."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, Select, func, select
+
+from core.text.postings import Postings
+from storage.batches import batched
+from storage.database import Database
+from storage.database_errors import storage_error
+from storage.generation import Generation, changes_since, current
+from storage.postings_file import postings_path, read_postings, write_postings
+from storage.tables import is_visible, segments
+
+logger = logging.getLogger(__name__)
+
+# So many changes are worth writing the file while the app runs; else it's written when the index is closed.
+WRITE_EVERY = 20_000
+
+
+class PostingsCache:
+    """Thread-safe. A snapshot that was given out never changes."""
+
+    def __init__(self, database: Database, *, store: str) -> None:
+        self.path = postings_path(database.data_dir, store)
+        self._database = database
+        self._store = store
+        self._lock = threading.Lock()
+        self._state: tuple[Postings, Generation] | None = None
+        self._unwritten = 0
+
+    def up_to_date(self) -> Postings:
+        """The postings as they are now, with all that was committed before this call."""
+        # The lock comes first: a view opened before another thread caught up would be older than the postings.
+        with self._lock, self._database.read() as connection:
+            now = current(connection)
+            if self._state is None or self._state[1] != now:
+                postings = self._caught_up(connection) or self._from_file(connection) or self._built(connection)
+                self._state = (postings, now)
+                if self._unwritten >= WRITE_EVERY:
+                    self._try_to_write()
+            return self._state[0]
+
+    def close(self) -> None:
+        """Write the file, so that the next start needn't read all segments. What can't be written is only logged."""
+        with self._lock:
+            self._try_to_write()
+            self._state, self._unwritten = None, 0
+
+    def terms(self, connection: Connection, ids: Sequence[int] | None = None) -> Iterable[tuple[int, list[str]]]:
+        """(id, terms) of all segments, by ascending id; or of those named that there are."""
+        searched = self._searched()
+        pages = [searched] if ids is None else [searched.where(segments.c.id.in_(piece)) for piece in batched(ids)]
+        for page in pages:
+            for id, terms in connection.execute(page):
+                yield id, terms.split(" ") if terms else []
+
+    def _caught_up(self, connection: Connection) -> Postings | None:
+        """The postings in memory with the changes since; None where they have to be made anew."""
+        if self._state is None:
+            return None
+        postings, generation = self._state
+        # Unless all of it is done, none of it counts: an exception in the middle leaves no postings behind.
+        self._state = None
+        changes = changes_since(connection, generation)
+        if changes is None or len(changes.changed) > max(1000, postings.size):
+            return None
+        self._unwritten += len(changes.changed) + len(changes.removed)
+        changed = dict(self.terms(connection, changes.changed))
+        return postings.updated(changed, {*changes.changed, *changes.removed})
+
+    def _from_file(self, connection: Connection) -> Postings | None:
+        found = read_postings(self.path, store=self._store)
+        if found is None:
+            return None
+        self._state, self._unwritten = found, 0
+        postings = self._caught_up(connection)
+        if postings is not None and postings.size != self._count(connection):
+            logger.warning("the file %s doesn't hold what the database does; it's built anew", self.path.name)
+            return None
+        return postings
+
+    def _built(self, connection: Connection) -> Postings:
+        started = time.perf_counter()
+        postings = Postings.of(self.terms(connection))
+        self._unwritten = max(1, postings.size)
+        logger.info("read the terms of %d segments in %.2f s", postings.size, time.perf_counter() - started)
+        return postings
+
+    def _try_to_write(self) -> None:
+        if self._state is None or not self._unwritten:
+            return
+        try:
+            write_postings(self.path, *self._state, store=self._store)
+        except OSError as error:
+            logger.warning("the postings file wasn't written: %s", storage_error(error, self._database.data_dir))
+        else:
+            self._unwritten = 0
+
+    def _count(self, connection: Connection) -> int:
+        return connection.execute(select(func.count()).select_from(self._searched().subquery())).scalar_one()
+
+    def _searched(self) -> Select:
+        return (
+            select(segments.c.id, segments.c.terms)
+            .where(segments.c.store == self._store, segments.c.text.is_not(None), is_visible)
+            .order_by(segments.c.id)
+        )
