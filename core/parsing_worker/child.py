@@ -8,21 +8,26 @@ from __future__ import annotations
 import importlib
 import os
 import queue
+import signal
 import sys
 import threading
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from core.errors import DocumentError
 from core.parsing_worker.wire import (
     document_header,
     error_header,
+    part_header,
     read_frame,
     read_json,
     write_frame,
     write_json,
 )
 from core.text.file_names import display_name
+
+if TYPE_CHECKING:
+    from core.parsers.auto import AutoParser
 
 # Thread stacks and allocator arenas take addresses without taking memory.
 _ADDRESS_SLACK_BYTES = 512 * 1024 * 1024
@@ -35,18 +40,26 @@ def main() -> None:
     parser = _warm_parser()
     base = _address_space_bytes()
     incoming: queue.SimpleQueue[tuple[dict, bytes | None]] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(requests, incoming), daemon=True).start()
+    pause = _Pause()
+    threading.Thread(target=_receive, args=(requests, incoming, pause), daemon=True).start()
     write_json(answers, {"ready": True})
     while True:
         request, data = incoming.get()
+        if "file_name" not in request:
+            continue  # for a file that ended meanwhile
         _limit_memory(base, request["memory_mb"])
         parser.progress = lambda done, total: write_json(answers, {"progress": [done, total]})
-        _answer(parser, request, data, answers)
+        _answer(parser, request, data, answers, incoming)
 
 
-def _answer(parser, request: dict, data: bytes | None, answers: BinaryIO) -> None:
+def _answer(
+    parser: AutoParser, request: dict, data: bytes | None, answers: BinaryIO, incoming: queue.SimpleQueue
+) -> None:
     name = request["file_name"]
     try:
+        if request.get("parts"):
+            _answer_parts(parser, request, answers, incoming)
+            return
         if data is None:
             data = _read(request["path"], name)
         document = parser.parse(data, name, request["password"])
@@ -62,19 +75,65 @@ def _answer(parser, request: dict, data: bytes | None, answers: BinaryIO) -> Non
     write_frame(answers, text)
 
 
+def _answer_parts(parser: AutoParser, request: dict, answers: BinaryIO, incoming: queue.SimpleQueue) -> None:
+    name = request["file_name"]
+    try:
+        parts = parser.parts(Path(request["path"]), name, request["password"], request["after"])
+        for part in parts:
+            write_json(answers, part_header(part))
+            write_frame(answers, part.document.text.encode("utf-8"))
+            if part.is_last:
+                return
+            del part
+            following, _ = incoming.get()
+            if not following.get("go_on"):
+                parts.close()
+                return
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
 def _read(path: str, name: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        shown = display_name(name)
-        raise DocumentError(f"{shown!r} can't be opened: {error.strerror or error}", file_name=shown) from error
+        raise _unreadable(name, error) from error
 
 
-def _receive(stream: BinaryIO, incoming: queue.SimpleQueue) -> None:
+def _unreadable(name: str, error: OSError) -> DocumentError:
+    shown = display_name(name)
+    return DocumentError(f"{shown!r} can't be opened: {error.strerror or error}", file_name=shown)
+
+
+class _Pause:
+    """Stops the main thread between two of its steps, on POSIX systems; elsewhere it only begins with nothing new.
+
+    No SIGSTOP: a stopped process would outlive an app that is killed.
+    """
+
+    def __init__(self) -> None:
+        self._may_run = threading.Event()
+        self._may_run.set()
+        if os.name == "posix":
+            signal.signal(signal.SIGUSR1, lambda *_: self._may_run.wait())
+            signal.siginterrupt(signal.SIGUSR1, False)
+
+    def set(self, is_paused: bool) -> None:
+        if not is_paused:
+            self._may_run.set()
+        elif os.name == "posix":
+            self._may_run.clear()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+
+def _receive(stream: BinaryIO, incoming: queue.SimpleQueue, pause: _Pause) -> None:
     try:
         while True:
             request = read_json(stream)
-            incoming.put((request, read_frame(stream) if request.get("bytes") else None))
+            if "pause" in request:
+                pause.set(request["pause"])
+            else:
+                incoming.put((request, read_frame(stream) if request.get("bytes") else None))
     except (EOFError, OSError):
         os._exit(0)
 
@@ -86,7 +145,7 @@ def _private_stdout() -> BinaryIO:
     return private
 
 
-def _warm_parser():
+def _warm_parser() -> AutoParser:
     """All parsers' libraries are loaded here, so that their size is part of the base."""
     for library in ("bs4", "lxml.html", "openpyxl", "pymupdf"):
         importlib.import_module(library)

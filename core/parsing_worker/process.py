@@ -56,6 +56,13 @@ class WorkerProcess:
         if data is not None:
             write_frame(self.process.stdin, data)
 
+    def pause(self, is_paused: bool) -> None:
+        """Keeps it from computing, or lets it go on. Nothing where the process is gone."""
+        try:
+            self.send({"pause": is_paused})
+        except OSError:
+            logger.debug("the parsing worker was gone before it could be paused")
+
     def rss(self) -> int:
         """Resident memory in bytes; 0 when the process is gone."""
         try:

@@ -3,6 +3,9 @@
 request   {"file_name", "path" or "bytes": true, "password", "memory_mb"}, then a frame of bytes where announced
 answer    any number of {"progress": [done, total]}, then {"document": {"metadata", "marks"}} and a frame of UTF-8 text,
           or {"error": {"type", "message", "file_name"}}
+in parts  a request with {"parts": true, "after": {…} or null} is answered by one part, {"document", "part"}; {"go_on"}
+          true or false asks for the next one, or ends it
+pause     {"pause": true or false}, at any time
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import BinaryIO
 from core.domain import Document, Mark
 from core.errors import DocumentError, PasswordError, UnsupportedFileError
 from core.metadata import Metadata
+from core.parsers.parts import DocumentPart
 
 ERRORS: dict[str, type[DocumentError]] = {
     error.__name__: error for error in (DocumentError, PasswordError, UnsupportedFileError)
@@ -43,6 +47,17 @@ def read_json(stream: BinaryIO) -> dict:
 def document_header(document: Document) -> dict:
     marks = [[mark.start, mark.end, mark.kind, mark.value] for mark in document.marks]
     return {"document": {"metadata": document.metadata.to_json(), "marks": marks}}
+
+
+def part_header(part: DocumentPart) -> dict:
+    kept = {name: getattr(part, name) for name in ("start", "number", "after", "is_last", "share", "pages")}
+    return {**document_header(part.document), "part": kept}
+
+
+def part_from(header: Mapping, text: str) -> DocumentPart:
+    pages = header["part"]["pages"]
+    kept = {**header["part"], "pages": tuple(pages) if pages else None}
+    return DocumentPart(document_from(header["document"], text), **kept)
 
 
 def document_from(header: Mapping, text: str) -> Document:

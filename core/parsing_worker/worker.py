@@ -6,38 +6,48 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from core.domain import Document
-from core.errors import DocumentError, StoppedError
+from core.errors import DocumentError
+from core.parsers.parts import DocumentPart
 from core.parsing_worker.process import WorkerProcess
-from core.parsing_worker.wire import document_from, error_from
+from core.parsing_worker.reading import POLL_S, Progress, Reading, WorkerEnded, refuse_if
+from core.parsing_worker.wire import document_from, part_from
 from core.text.file_names import display_name
 
 logger = logging.getLogger(__name__)
 
 _START_TIMEOUT_S = 60.0
-_POLL_S = 0.05
-_WATCH_MEMORY_EVERY_S = 0.25
 _GROWN_BYTES = 256 * 1024 * 1024
-_MB = 1024 * 1024
 
-Progress = Callable[[int, int], None]
+Stop = threading.Event | Callable[[], bool]
 
 
 class ParsingWorker:
     """One file at a time; calls from other threads wait for their turn. The process starts with the first file.
 
-    timeout_s  longest wall time for one file
+    timeout_s  longest time that the worker may take for one file
     memory_mb  what one file may take on top of the worker's own size, measured after its libraries are loaded
     recycle_after  files after which the process is replaced, so that leaks of the libraries don't add up
+    is_busy    while it says so the worker pauses, and begins with nothing
     """
 
-    def __init__(self, timeout_s: float = 300, memory_mb: int = 2048, *, recycle_after: int = 200) -> None:
+    def __init__(
+        self,
+        timeout_s: float = 300,
+        memory_mb: int = 2048,
+        *,
+        recycle_after: int = 200,
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._timeout_s = timeout_s
         self._memory_mb = memory_mb
         self._recycle_after = recycle_after
+        self._is_busy = is_busy
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
 
@@ -46,7 +56,7 @@ class ParsingWorker:
         source: bytes | Path | str,
         file_name: str,
         password: str | None = None,
-        stop: threading.Event | Callable[[], bool] | None = None,
+        stop: Stop | None = None,
         progress: Progress | None = None,
     ) -> Document:
         """The document of a file given by its bytes or, without a copy through the pipe, by its path.
@@ -56,20 +66,66 @@ class ParsingWorker:
         raises    DocumentError (PasswordError, UnsupportedFileError), also when the file takes too long, too much
                   memory, or kills the worker; StoppedError; the worker is fit for the next file after each of them
         """
+        with self._reading(file_name, stop, progress) as reading:
+            self._ask(source, file_name, password)
+            header, text = reading.answer()
+            return document_from(header["document"], text)
+
+    def parse_parts(
+        self,
+        path: Path | str,
+        file_name: str,
+        password: str | None = None,
+        stop: Stop | None = None,
+        progress: Progress | None = None,
+        after: Mapping[str, Any] | None = None,
+    ) -> Iterator[DocumentPart]:
+        """The same in parts: the worker reads one when it's asked for, and nothing in between.
+
+        Other files wait until all parts were taken or the iterator is closed.
+
+        after  of the last part that is there already: the first one given is that behind it
+        """
+        with self._reading(file_name, stop, progress) as reading:
+            self._ask(path, file_name, password, parts=True, after=dict(after) if after else None)
+            is_last = False
+            try:
+                while not is_last:
+                    header, text = reading.answer()
+                    part = part_from(header, text)
+                    is_last = part.is_last
+                    yield part
+                    del part, header, text  # not in memory while the next one is read
+                    if not is_last:
+                        reading.give_way()
+                        self._send({"go_on": True})
+            except GeneratorExit:
+                if not is_last:
+                    self._send({"go_on": False})
+                raise
+
+    @contextmanager
+    def _reading(self, file_name: str, stop: Stop | None, progress: Progress | None) -> Iterator[Reading]:
         stopped = getattr(stop, "is_set", stop) or (lambda: False)
         name = display_name(file_name)
-        while not self._lock.acquire(timeout=_POLL_S):
-            _refuse_if(stopped, name)
+        while not self._lock.acquire(timeout=POLL_S):
+            refuse_if(stopped, name)
         try:
             worker = self._ready_worker(stopped, name)
-            is_path = not isinstance(source, bytes | bytearray | memoryview)
-            request = {"file_name": file_name, "password": password, "memory_mb": self._memory_mb}
-            request |= {"path": str(Path(source).absolute())} if is_path else {"bytes": True}
-            try:
-                worker.send(request, None if is_path else bytes(source))
-            except OSError:
-                raise self._crashed(name) from None
-            return self._outcome(worker, name, stopped, progress)
+            worker.handled += 1
+            yield Reading(
+                worker,
+                name,
+                stopped=stopped,
+                is_busy=self._is_busy,
+                progress=progress,
+                timeout_s=self._timeout_s,
+                memory_mb=self._memory_mb,
+            )
+        except (WorkerEnded, OSError):
+            raise self._crashed(name) from None
+        except GeneratorExit:
+            raise
         except BaseException as error:
             # After anything but a plain answer the process is in an unknown state.
             if not (isinstance(error, DocumentError) and self._worker and self._worker.is_alive):
@@ -77,6 +133,17 @@ class ParsingWorker:
             raise
         finally:
             self._lock.release()
+
+    def _ask(self, source: bytes | Path | str, file_name: str, password: str | None, **more: Any) -> None:
+        is_path = not isinstance(source, bytes | bytearray | memoryview)
+        request = {"file_name": file_name, "password": password, "memory_mb": self._memory_mb, **more}
+        request |= {"path": str(Path(source).absolute())} if is_path else {"bytes": True}
+        self._send(request, None if is_path else bytes(source))
+
+    def _send(self, request: Mapping[str, Any], data: bytes | None = None) -> None:
+        """raises OSError where the process is gone"""
+        if self._worker:
+            self._worker.send(dict(request), data)
 
     def warm(self) -> None:
         """Start the process now, so that the first file doesn't wait about a second for it."""
@@ -111,9 +178,9 @@ class ParsingWorker:
     def _start(self, worker: WorkerProcess, stopped: Callable[[], bool], name: str) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while time.monotonic() < deadline:
-            _refuse_if(stopped, name)
+            refuse_if(stopped, name)
             try:
-                if worker.answers.get(timeout=_POLL_S) is not None:
+                if worker.answers.get(timeout=POLL_S) is not None:
                     return
             except queue.Empty:
                 continue
@@ -124,68 +191,6 @@ class ParsingWorker:
 
     def _is_worn(self, worker: WorkerProcess) -> bool:
         return worker.handled >= self._recycle_after or worker.rss() > worker.base_rss + _GROWN_BYTES
-
-    def _outcome(
-        self, worker: WorkerProcess, name: str, stopped: Callable[[], bool], progress: Progress | None
-    ) -> Document:
-        deadline = time.monotonic() + self._timeout_s
-        worker.handled += 1
-        limit = worker.base_rss + self._memory_mb * _MB
-
-        def watch_memory() -> None:
-            if worker.rss() > limit:
-                raise self._too_big(name)
-
-        while True:
-            answer = self._next(worker, deadline, stopped, name, watch_memory)
-            if answer is None:
-                raise self._crashed(name)
-            header, text = answer
-            if "document" in header:
-                return document_from(header["document"], text or "")
-            if "error" in header:
-                raise error_from(header["error"])
-            if "out_of_memory" in header:
-                raise self._too_big(name)
-            if progress:
-                progress(*header["progress"])
-
-    def _next(
-        self,
-        worker: WorkerProcess,
-        deadline: float,
-        stopped: Callable[[], bool],
-        name: str,
-        watch: Callable[[], None],
-    ) -> tuple[dict, str | None] | None:
-        """The next answer, None at the end of the process; a stop, the deadline and `watch` end it by their error."""
-        watched = time.monotonic()
-        while True:
-            try:
-                return worker.answers.get(timeout=_POLL_S)
-            except queue.Empty:
-                now = time.monotonic()
-            if stopped():
-                worker.kill()
-            _refuse_if(stopped, name)
-            if now > deadline:
-                worker.kill()
-                raise DocumentError(
-                    f"{name!r} took longer than {self._timeout_s:g} s to read and was given up; split it into smaller "
-                    "files or raise parse_timeout_s in the settings",
-                    file_name=name,
-                )
-            if now - watched > _WATCH_MEMORY_EVERY_S:
-                watched = now
-                watch()
-
-    def _too_big(self, name: str) -> DocumentError:
-        self._discard()
-        return DocumentError(
-            f"{name!r} needs more than {self._memory_mb} MB of memory to read and was given up; split it into smaller "
-            "files or raise parse_memory_mb in the settings",
-            file_name=name,
-        )
 
     def _crashed(self, name: str) -> DocumentError:
         tail = "\n".join(self._worker.tail) if self._worker else ""
@@ -202,8 +207,3 @@ class ParsingWorker:
         if self._worker:
             self._worker.kill()
             self._worker = None
-
-
-def _refuse_if(stopped: Callable[[], bool], name: str) -> None:
-    if stopped():
-        raise StoppedError(f"reading {name!r} was stopped")

@@ -75,6 +75,76 @@ def test_progress_is_told_page_by_page(worker):
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_parts_come_when_they_are_asked_for(worker, tmp_path):
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf("Page", 130))
+    wanted = list(auto_parser().parts(path, "a.pdf"))
+    seen = []
+    parts = worker.parse_parts(path, "a.pdf", progress=lambda done, total: seen.append(done))
+    assert next(parts) == wanted[0]
+    time.sleep(0.3)
+    assert seen[-1] == 64
+    assert [*parts] == wanted[1:] and seen[-1] == 130
+    assert [*worker.parse_parts(path, "a.pdf", after=wanted[1].after)] == wanted[2:]
+
+
+def test_parts_that_nobody_wants_leave_the_worker_fit_for_the_next_file(worker, tmp_path):
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf("Page", 130))
+    parts = worker.parse_parts(path, "a.pdf")
+    next(parts)
+    pid = worker._worker.process.pid
+    parts.close()
+    assert worker.parse(b"next", "a.txt").text == "next" and worker._worker.process.pid == pid
+
+
+def test_errors_of_parts_keep_their_type(worker, tmp_path):
+    with pytest.raises(DocumentError, match=r"^'gone.txt' can't be opened: No such file"):
+        next(worker.parse_parts(tmp_path / "gone.txt", "gone.txt"))
+    locked = tmp_path / "a.pdf"
+    with pymupdf.open(stream=pdf("Secret")) as document:
+        document.save(locked, encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="open-me", owner_pw="o")
+    with pytest.raises(PasswordError):
+        next(worker.parse_parts(locked, "a.pdf"))
+    (part,) = worker.parse_parts(locked, "a.pdf", "open-me")
+    assert part.document.text == "Secret 0"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere reading pauses only between parts")
+def test_reading_pauses_while_others_go_first_and_that_time_does_not_count(tmp_path):
+    path = tmp_path / "slow.html"
+    path.write_bytes(b"<html>" + b"<p>a</p>" * 100_000)
+    busy = threading.Event()
+    with ParsingWorker(timeout_s=60, memory_mb=2048, is_busy=busy.is_set) as worker:
+        worker.warm()
+        process = psutil.Process(worker._worker.process.pid)
+        done = []
+        reader = threading.Thread(target=lambda: done.append(worker.parse(path, "slow.html")))
+        reader.start()
+        time.sleep(0.3)
+        busy.set()
+        time.sleep(1.0)  # a call of the parser's library may be under way
+        before = process.cpu_times().user
+        time.sleep(1.0)
+        assert process.cpu_times().user - before < 0.05 and not done
+        busy.clear()
+        reader.join()
+        assert done[0].text.startswith("a")
+
+
+def test_a_stop_is_heard_while_others_go_first(worker, tmp_path):
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf("Page", 130))
+    stop, busy = threading.Event(), threading.Event()
+    with ParsingWorker(timeout_s=60, memory_mb=2048, is_busy=busy.is_set) as worker:
+        parts = worker.parse_parts(path, "a.pdf", stop=stop)
+        next(parts)
+        busy.set()
+        threading.Timer(0.2, stop.set).start()
+        with pytest.raises(StoppedError):
+            next(parts)
+
+
 def test_a50_threads_get_what_one_thread_gets(worker):
     files = {name: pdf(name, 2) for name in ("north", "south")}
     wanted = {name: worker.parse(data, f"{name}.pdf").text for name, data in files.items()}
