@@ -10,16 +10,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, select, update
 
+from core.errors import StorageError
 from core.metadata import Metadata
-from core.records import IngestStatus, NewDocument, SaveResult
+from core.records import FinishedDocument, IngestStatus, NewDocument, SaveResult
 from storage.collection_rows import ensured_collection_id
 from storage.document_rows import document_record
 from storage.generation import advance
 from storage.model_rows import is_complete
 from storage.neutral import neutral_name, neutral_source
+from storage.publishing import publish_text
 from storage.tables import deleted_documents, documents, texts
 from storage.text_saving import document_metadata, remove_text, write_text
 from storage.text_use import FINISHED, has_deleted_document, has_document, hide_text, is_hidden, show_text
+from storage.unfinished import unfinished_id
 
 # Known of one copy of a content, and not of another that has a name of its own.
 _OF_ONE_COPY = ("url", "owner", "last_modified")
@@ -55,19 +58,60 @@ def save_document(change: Change, new: NewDocument) -> SaveResult:
     old_text = target.existing.text_id if target.existing else None
     known = _text_id(change.connection, new.content_hash, new.pipeline)
     first = _first_place(change.connection, known, beside=new.name)
-    alone = old_text is not None and _count_documents(change.connection, old_text) == 1
+    alone = old_text is not None and _is_named_once(change.connection, old_text)
     text_id, changed = write_text(
         change.connection, new, reuse=old_text if alone else None, advance=change.advance, fault=change.fault
     )
-    metadata = document_metadata(new).to_json()
-    if target.existing is None:
-        status: IngestStatus = "duplicate" if first else "indexed"
-        document_id = _insert(change, target, text_id, new.size, metadata)
-        return SaveResult(status, document_record(change.connection, document_id), first)
-    if not changed and old_text == text_id and target.existing.metadata == metadata:
+    metadata = document_metadata(new.document.metadata).to_json()
+    if not changed and target.existing and old_text == text_id and target.existing.metadata == metadata:
         return SaveResult("unchanged", document_record(change.connection, target.existing.id))
-    _repoint(change, target, text_id, new.size, metadata)
-    return SaveResult("updated", document_record(change.connection, target.existing.id))
+    return _put(change, target, text_id, new.size, metadata, first)
+
+
+def publish_document(change: Change, finished: FinishedDocument) -> SaveResult:
+    """The same for a document whose parts are kept. Parts that somebody else has published are linked to."""
+    connection = change.connection
+    content_hash, pipeline, model_id = finished.content_hash, finished.pipeline, finished.model_id
+    staged = unfinished_id(connection, content_hash, pipeline, model_id)
+    if staged is None:
+        return _link_published(change, finished)
+    target = _target(
+        connection, finished.collection, finished.source, finished.name, content_hash, finished.on_conflict
+    )
+    old_text = target.existing.text_id if target.existing else None
+    known = _text_id(connection, content_hash, pipeline)
+    first = _first_place(connection, known, beside=finished.name)
+    alone = old_text is not None and _is_named_once(connection, old_text)
+    text_id, changed = publish_text(
+        connection,
+        finished,
+        staged=staged,
+        known=known,
+        reuse=old_text if alone and old_text != known else None,
+        advance=change.advance,
+        fault=change.fault,
+    )
+    metadata = document_metadata(finished.metadata).to_json()
+    if not changed and target.existing and old_text == text_id and target.existing.metadata == metadata:
+        return SaveResult("unchanged", document_record(connection, target.existing.id))
+    return _put(change, target, text_id, finished.size, metadata, first)
+
+
+def _link_published(change: Change, finished: FinishedDocument) -> SaveResult:
+    linked = link_document(
+        change,
+        source=finished.source,
+        name=finished.name,
+        collection=finished.collection,
+        content_hash=finished.content_hash,
+        size=finished.size,
+        pipeline=finished.pipeline,
+        model_id=finished.model_id,
+        on_conflict=finished.on_conflict,
+    )
+    if linked is None:
+        raise StorageError(f"what was read of {finished.name!r} is gone; add the file again")
+    return linked
 
 
 def link_document(
@@ -95,12 +139,7 @@ def link_document(
     metadata = _metadata_of_copy(connection, text_id)
     if is_hidden(connection, text_id):
         show_text(connection, text_id, change.advance())
-    if target.existing is not None:
-        _repoint(change, target, text_id, size, metadata)
-        return SaveResult("updated", document_record(connection, target.existing.id))
-    document_id = _insert(change, target, text_id, size, metadata)
-    status: IngestStatus = "duplicate" if first else "indexed"
-    return SaveResult(status, document_record(connection, document_id), first)
+    return _put(change, target, text_id, size, metadata, first)
 
 
 def release_text(change: Change, text_id: int) -> None:
@@ -138,6 +177,16 @@ def _numbered(name: str, number: int) -> str:
     """`_numbered("north/readings.txt", 2)` is "north/readings (2).txt"."""
     suffix = PurePosixPath(name).suffix
     return f"{name.removesuffix(suffix)} ({number}){suffix}"
+
+
+def _put(change: Change, target: _Target, text_id: int, size: int, metadata: dict[str, Any], first: str) -> SaveResult:
+    """first: the name of a document that has this content already, or nothing."""
+    if target.existing is not None:
+        _repoint(change, target, text_id, size, metadata)
+        return SaveResult("updated", document_record(change.connection, target.existing.id))
+    status: IngestStatus = "duplicate" if first else "indexed"
+    document_id = _insert(change, target, text_id, size, metadata)
+    return SaveResult(status, document_record(change.connection, document_id), first)
 
 
 def _insert(change: Change, target: _Target, text_id: int, size: int, metadata: dict[str, Any]) -> int:
@@ -181,10 +230,10 @@ def _first_place(connection: Connection, text_id: int | None, *, beside: str) ->
     return first.source.removeprefix("upload:") if first.name == neutral_name(beside) else first.name
 
 
-def _count_documents(connection: Connection, text_id: int) -> int:
-    return connection.execute(
-        select(func.count()).select_from(documents).where(documents.c.text_id == text_id)
-    ).scalar_one()
+def _is_named_once(connection: Connection, text_id: int) -> bool:
+    """By one document, and by none that was deleted and may come back."""
+    count = select(func.count()).select_from(documents).where(documents.c.text_id == text_id)
+    return connection.execute(count).scalar_one() == 1 and not has_deleted_document(connection, text_id)
 
 
 def _metadata_of_copy(connection: Connection, text_id: int) -> dict[str, Any]:

@@ -15,12 +15,22 @@ import numpy as np
 from sqlalchemy import func, select
 
 from core.domain import Document
-from core.errors import ConfigError, DocumentError
-from core.records import CollectionRecord, DeletedDocument, DocumentRecord, NewDocument, SaveResult, SegmentRecord
+from core.errors import DocumentError
+from core.records import (
+    CollectionRecord,
+    DeletedDocument,
+    DocumentRecord,
+    FinishedDocument,
+    NewDocument,
+    NewPart,
+    SaveResult,
+    SegmentRecord,
+    Unfinished,
+)
 from storage import collection_rows, deleted, document_rows
 from storage.batches import batched
 from storage.database import Database
-from storage.document_saving import Change, link_document, save_document
+from storage.document_saving import Change, link_document, publish_document, save_document
 from storage.files import LocalFileStore
 from storage.generation import current
 from storage.model_rows import model_row
@@ -29,7 +39,14 @@ from storage.originals import forget_superfluous, is_referenced, superfluous
 from storage.segment_rows import load_segments
 from storage.tables import collections, documents, segments, vectors
 from storage.text_use import abandoned_texts, drop_text
-from storage.vectors import from_blobs, unit_rows
+from storage.unfinished import (
+    add_part,
+    checked_vectors,
+    part_name,
+    unfinished_ids,
+    unfinished_parts,
+)
+from storage.vectors import from_blobs
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +100,41 @@ class SqliteDocumentStore:
                 model_id=model_id,
                 on_conflict=on_conflict,
             )
+
+    # ── a long document, part by part ──
+
+    def unfinished(self, content_hash: str, pipeline: str, model_id: str) -> Unfinished | None:
+        """What an interrupted ingest of these bytes has kept; None where it must begin at the beginning."""
+        with self._database.read() as connection:
+            return unfinished_parts(connection, content_hash, pipeline, model_id)
+
+    def add_part(self, part: NewPart) -> None:
+        """Keep a part, invisible to everybody, in one transaction. One with this number that is kept already stays.
+
+        raises  ConfigError (vectors that don't fit), StorageError (also where the parts before it are gone)
+        """
+        vectors = checked_vectors(part_name(part), part.segments, part.vectors, part.terms)
+        with self._change() as change:
+            add_part(change.connection, replace(part, vectors=vectors), change.fault)
+
+    def publish(self, finished: FinishedDocument) -> SaveResult:
+        """Make all parts visible at once, as `save` does. Where others have published them meanwhile, link to those.
+
+        raises  DocumentError (nothing to search in it), StorageError (also where the parts are gone)
+        """
+        with self._change() as change:
+            result = publish_document(change, finished)
+        document = result.document
+        logger.info("published document %d: %s, %d segments", document.id, result.status, document.segments)
+        return result
+
+    def discard_unfinished(self, content_hash: str, pipeline: str) -> None:
+        """Forget parts that nobody will go on with, whichever model they're for. The original stays."""
+        with self._change() as change:
+            for text_id in unfinished_ids(change.connection, content_hash, pipeline):
+                drop_text(change.connection, text_id)
+
+    # ── deleting ──
 
     def delete(self, document_id: int) -> DocumentRecord:
         """Gone from every search at once; `undelete` brings it back until `purge_deleted`. Returns what it was."""
@@ -243,9 +295,4 @@ class SqliteDocumentStore:
 def _checked(new: NewDocument) -> NewDocument:
     if not new.segments:
         raise DocumentError(f"{new.name!r} holds no text that could be searched", file_name=new.name)
-    if not len(new.segments) == len(new.vectors) == len(new.terms):
-        raise ConfigError(
-            f"{new.name!r} has {len(new.segments)} segments, {len(new.vectors)} vectors and {len(new.terms)} rows of "
-            "terms; there must be one of each per segment"
-        )
-    return replace(new, vectors=unit_rows(new.vectors))
+    return replace(new, vectors=checked_vectors(new.name, new.segments, new.vectors, new.terms))

@@ -45,9 +45,9 @@ class _Plan:
         return bool(self.inserts or self.updates or self.removals or self.vectors)
 
 
-def document_metadata(new: NewDocument) -> Metadata:
+def document_metadata(metadata: Metadata) -> Metadata:
     """What the document row keeps: neither the keys every document has, nor the parser's notes."""
-    metadata = neutral_metadata(new.document.metadata)
+    metadata = neutral_metadata(metadata)
     for key in DOCUMENT_KEYS | _NOTES | {"index"}:
         metadata.remove(key)
     return metadata
@@ -68,7 +68,7 @@ def write_text(
     which = (texts.c.content_hash == new.content_hash, texts.c.pipeline == new.pipeline, texts.c.building == FINISHED)
     row = connection.execute(select(texts).where(*which)).one_or_none()
     of_document = new.document.metadata.to_json()
-    own = [_own_metadata(segment, of_document) for segment in new.segments]
+    own = [own_keys_of(segment, of_document) for segment in new.segments]
     values = _text_values(new, own)
     if row is None:
         text_id = connection.execute(insert(texts).values(seen=time.time(), **values)).inserted_primary_key[0]
@@ -114,7 +114,7 @@ def _text_values(new: NewDocument, own: Sequence[Metadata]) -> dict[str, Any]:
     }
 
 
-def _own_metadata(segment: TextSegment, of_document: Mapping[str, object]) -> Metadata:
+def own_keys_of(segment: TextSegment, of_document: Mapping[str, object]) -> Metadata:
     """The keys that the segment doesn't have from its document. `index` is a column."""
     own = segment.metadata.copy()
     for key, value in segment.metadata.to_json().items():
@@ -133,9 +133,9 @@ def _plan(connection: Connection, new: NewDocument, own: Sequence[Metadata], tex
         old[row.text, row.embedded_hash].append(row)
     plan = _Plan()
     kept: list[tuple[int, int]] = []  # (segment id, number of the new segment)
-    next_id = _next_segment_id(connection)
+    next_id = next_segment_id(connection)
     for number, segment in enumerate(new.segments):
-        values = _segment_values(segment, own[number], new.terms[number], text_id, number)
+        values = segment_values(segment, own[number], new.terms[number], text_id, number)
         rows = old[values["text"], values["embedded_hash"]]
         if rows:
             row = rows.popleft()
@@ -143,7 +143,7 @@ def _plan(connection: Connection, new: NewDocument, own: Sequence[Metadata], tex
             if any(getattr(row, key) != value for key, value in values.items()):
                 plan.updates.append({"row_id": row.id, **values})
             continue
-        plan.inserts.append({"id": next_id, "uid": uuid.uuid4().hex, "store": DOCUMENT_STORE, **values})
+        plan.inserts.append({"id": next_id, "uid": new_uid(), "store": DOCUMENT_STORE, **values})
         plan.vectors[next_id] = new.vectors[number]
         next_id += 1
     plan.removals = [row.id for rows in old.values() for row in rows]
@@ -152,7 +152,8 @@ def _plan(connection: Connection, new: NewDocument, own: Sequence[Metadata], tex
     return plan
 
 
-def _segment_values(segment: TextSegment, own: Metadata, terms: str, text_id: int, number: int) -> dict[str, Any]:
+def segment_values(segment: TextSegment, own: Metadata, terms: str, text_id: int, number: int) -> dict[str, Any]:
+    """Columns of a segment's row; `number` is its place where its metadata names none."""
     embedded = None if segment.embedded_text is None else neutral_text(segment.embedded_text)
     index = segment.metadata.get("index")
     return {
@@ -209,7 +210,12 @@ def add_vectors(connection: Connection, rows: dict[int, Any], model_id: str, gen
         connection.execute(update(segments).where(segments.c.id.in_(piece)).values(generation=generation))
 
 
-def _next_segment_id(connection: Connection) -> int:
+def new_uid() -> str:
+    """The id under which people and programs know a segment."""
+    return uuid.uuid4().hex
+
+
+def next_segment_id(connection: Connection) -> int:
     """The write transaction is the only writer, so ids can be given out here, and many rows written at once."""
     newest = connection.execute(text("SELECT seq FROM sqlite_sequence WHERE name = 'segments'")).scalar()
     return (newest or 0) + 1

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.domain import Document, TextSegment, text_hash
 from core.metadata import Metadata
-from core.records import NewDocument
+from core.records import FinishedDocument, NewDocument, NewPart
 
 MODEL = "test-model"
 
@@ -41,3 +41,46 @@ def new_document(text, name="a.txt", *, source=None, collection="default", metad
         pipeline="p1",
     )
     return NewDocument(**(values | changes))
+
+
+def parts_of(text, name="long.txt", *, lines=2, **changes):
+    """The same document in parts of so many lines each, as `NewPart`."""
+    model_id, pipeline = changes.pop("model_id", MODEL), changes.pop("pipeline", "p1")
+    whole = new_document(text, name, **changes)
+    parts = []
+    for number, first in enumerate(range(0, len(whole.segments), lines)):
+        rows = slice(first, first + lines)
+        held = whole.segments[rows]
+        start = held[0].start
+        parts.append(
+            NewPart(
+                content_hash=whole.content_hash,
+                pipeline=pipeline,
+                model_id=model_id,
+                type=whole.type,
+                number=number,
+                start=start,
+                document=Document(text[start : held[-1].end], whole.document.metadata.copy()),
+                segments=held,
+                vectors=whole.vectors[rows],
+                terms=whole.terms[rows],
+                after={"line": first + lines},
+            )
+        )
+    return parts
+
+
+def finished_document(text, name="long.txt", *, metadata=None, **changes):
+    """What `publish` is given once the parts of `parts_of` are kept."""
+    values = dict(
+        source=f"upload:{name}",
+        name=name,
+        collection="default",
+        type="text",
+        content_hash=text_hash(text),
+        size=len(text.encode("utf-8", "surrogatepass")),
+        metadata=Metadata(metadata or {}).put("file_name", name),
+        model_id=MODEL,
+        pipeline="p1",
+    )
+    return FinishedDocument(**(values | changes))
