@@ -1,0 +1,72 @@
+"""Where to kill: every fault point that an operation was seen to pass, then random moments in a mix of operations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from tests.kills.lane import Kill, Lane
+from tests.kills.operations import OPERATIONS
+from tests.kills.other_operations import OTHER_OPERATIONS
+from tests.kills.references import SEGMENT_TOKENS
+from tests.kills.victim import Target
+
+KILLED = (*OPERATIONS, *OTHER_OPERATIONS)
+_LEAVE_WORK = Kill(("leave work",))
+# A point that is passed again and again (a file's parts, a lease) is killed at so many times.
+_MOST_TIMES = 2
+
+
+class DiscoveryError(Exception):
+    """An operation went wrong where nothing was killed: nothing can be learned from killing it."""
+
+
+def discover(lane: Lane, operations: Sequence[str] = KILLED) -> list[Target]:
+    """Lets every operation, and a start with work to do, pass once; what they pass, in that order.
+
+    raises  DiscoveryError
+    """
+    found: list[Target] = []
+    for name in operations:
+        found += _points(lane, Kill((name,)), name)
+    _points(lane, _LEAVE_WORK, "leave work")
+    return found + _points(lane, Kill(()), "start")
+
+
+def at_points(targets: Sequence[Target]) -> Iterator[list[Kill]]:
+    """For each point the kills that it takes: a start has work to do only where a process left some."""
+    for number, target in enumerate(targets):
+        tokens = SEGMENT_TOKENS[number % len(SEGMENT_TOKENS)]
+        if target.operation == "start":
+            yield [_LEAVE_WORK, Kill((), target)]
+        else:
+            yield [Kill((target.operation,), target, max_segment_tokens=tokens)]
+
+
+def one_of_each_kind(targets: Sequence[Target]) -> list[Target]:
+    """Each point once, of the operations in turn; what is before a commit is like what was never begun."""
+    chosen: dict[str, Target] = {}
+    for target in sorted(targets, key=lambda one: one.nth):
+        if not target.point.endswith("before commit"):
+            chosen.setdefault(target.point, target)
+    return list(chosen.values())
+
+
+def at_random(seed: int) -> Iterator[Kill]:
+    """Without end. A process is killed in the middle of operations, one of six while it starts."""
+    chosen = random.Random(seed)
+    mix = [name for name in KILLED if name not in ("close", "upgrade", "first start", "restore")]
+    while True:
+        plan = tuple(chosen.choices(mix, k=6))
+        tokens = chosen.choice(SEGMENT_TOKENS)
+        if chosen.random() < 1 / 6:
+            yield Kill(plan, delay_s=chosen.uniform(0.02, 1.5), while_starting=True, max_segment_tokens=tokens)
+        else:
+            yield Kill(plan, delay_s=chosen.uniform(0.001, 1.0), max_segment_tokens=tokens)
+
+
+def _points(lane: Lane, kill: Kill, operation: str) -> list[Target]:
+    told = lane.kill(kill)
+    if told.problems:
+        raise DiscoveryError(f"{operation}: {told.problems}")
+    return [point for point in told.points if point.operation == operation and point.nth <= _MOST_TIMES]
