@@ -118,7 +118,14 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
         reader = opened.enter_context(ParsingWorker(settings.parse_timeout_s, settings.parse_memory_mb))
         indexing = IndexingService(documents, files, jobs, reader, model, gate=gate, pipeline=pipeline_of(settings))
         opened.callback(indexing.close)
-        library = LibraryService(documents, files, jobs, max_file_mb=settings.max_file_mb, wake=indexing.wake)
+        library = LibraryService(
+            documents,
+            files,
+            jobs,
+            max_file_mb=settings.max_file_mb,
+            undo_hours=settings.undo_hours,
+            wake=indexing.wake,
+        )
         owner = _chat_model_owner(settings)
         chat = _chat(settings, SqliteConversationStore(database), owner, search, gate, partial(_arriving, jobs))
         opened.callback(chat.close)
@@ -133,6 +140,8 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             {
                 "search": lambda: search.search("warm-up"),
                 "leftovers of crashes": upkeep.sweep,
+                "leftovers of changes": documents.sweep,
+                "deleted documents": library.sweep_deleted,
                 "look at the data folder": upkeep.look_after,
             }
         )

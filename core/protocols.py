@@ -312,6 +312,10 @@ class DocumentStore(Protocol):
         """Deletes for good, the originals too; returns how many documents."""
         ...
 
+    def sweep(self) -> int:
+        """Finishes what a crash left: superfluous originals go, and parts that no job goes on with. Returns how many."""
+        ...
+
     def get(self, document_id: int) -> DocumentRecord: ...
 
     def list(

@@ -101,6 +101,9 @@ class Settings(BaseSettings):
     )
     overlap_tokens: int = _knob(30, "Documents", "Tokens that a segment repeats of the one before.", ge=0, le=4096)
     max_file_mb: int = _knob(200, "Documents", "Largest file in MB.", ge=1, le=4096)
+    undo_hours: int = _knob(
+        24, "Documents", "Hours for which a deleted document can be brought back; 0 deletes for good.", ge=0, le=720
+    )
     parse_timeout_s: int = _knob(300, "Documents", "Longest time for reading one file, in seconds.", ge=1, le=86400)
     parse_memory_mb: int = _knob(
         2048, "Documents", "Memory that reading one file may take on top of the worker's own, in MB.", ge=64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
@@ -54,21 +54,20 @@ def undelete_document(change: Change, document_id: int) -> None:
     change.fault("text shown")
 
 
-def purge_documents(change: Change, document_ids: Iterable[int] | None, *, older_than_s: float) -> int:
-    """For good; ids that aren't deleted ones are ignored. Returns how many documents went."""
-    connection = change.connection
+def purgeable(connection: Connection, document_ids: Sequence[int] | None, older_than_s: float) -> list[Row]:
+    """(id, text_id) of deleted documents that may go for good; ids that aren't deleted ones are ignored."""
     limit = time.time() - older_than_s
     query = select(deleted_documents.c.id, deleted_documents.c.text_id).where(deleted_documents.c.deleted <= limit)
     rows = connection.execute(query.order_by(deleted_documents.c.id)).all()
-    if document_ids is not None:
-        wanted = set(document_ids)
-        rows = [row for row in rows if row.id in wanted]
+    return [row for row in rows if document_ids is None or row.id in document_ids]
+
+
+def purge_documents(change: Change, rows: Iterable[Row]) -> None:
     for row in rows:
-        connection.execute(delete(deleted_documents).where(deleted_documents.c.id == row.id))
+        change.connection.execute(delete(deleted_documents).where(deleted_documents.c.id == row.id))
         change.fault("deleted document forgotten")
         release_text(change, row.text_id)
         change.fault("text deleted")
-    return len(rows)
 
 
 def deleted_records(connection: Connection) -> list[DeletedDocument]:

@@ -159,8 +159,13 @@ class SqliteDocumentStore:
 
     def purge_deleted(self, *, document_ids: Sequence[int] | None = None, older_than_s: float = 0) -> int:
         """Delete for good, the originals too; all of them, or those that are named. Returns how many documents."""
+        with self._database.read() as connection:
+            if not deleted.purgeable(connection, document_ids, older_than_s):
+                return 0
         with self._change() as change:
-            return deleted.purge_documents(change, document_ids, older_than_s=older_than_s)
+            rows = deleted.purgeable(change.connection, document_ids, older_than_s)
+            deleted.purge_documents(change, rows)
+        return len(rows)
 
     def delete_collection(self, name: str) -> int:
         """With its documents, each of which can be brought back, and brings its collection back. Returns how many."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +15,7 @@ from core.protocols import DocumentStore, FileStore, JobStore
 from core.records import (
     DEFAULT_COLLECTION,
     CollectionRecord,
+    DeletedDocument,
     DocumentRecord,
     JobRecord,
     OnConflict,
@@ -32,6 +33,7 @@ class LibraryService:
     """What a person does with documents.
 
     max_file_mb  larger files are refused before anything is kept
+    undo_hours   how long a deleted document can be brought back; 0: not at all
     wake         called after a job was added, stopped or retried, so that indexing looks at once
     """
 
@@ -42,10 +44,12 @@ class LibraryService:
         jobs: JobStore,
         *,
         max_file_mb: int = 200,
+        undo_hours: int = 24,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._documents, self._files, self._jobs = documents, files, jobs
         self._max_bytes = max_file_mb * _MB
+        self._undo_s = undo_hours * 3600.0
         self._wake = wake
 
     # ── in ──
@@ -181,8 +185,29 @@ class LibraryService:
         record = self._documents.get(document_id)
         return record.name, self._files.read(record.content_hash)
 
+    # ── out, and back ──
+
     def delete(self, document_id: int) -> DocumentRecord:
-        return self._documents.delete(document_id)
+        """Gone from every search at once; `undelete` brings it back for `undo_hours`."""
+        record = self._documents.delete(document_id)
+        self.sweep_deleted()
+        return record
+
+    def deleted(self) -> list[DeletedDocument]:
+        """What can be brought back, newest first."""
+        return self._documents.deleted()
+
+    def undelete(self, document_id: int) -> DocumentRecord:
+        """As it was, with its id. raises NotFoundError, ConfigError (another document has its source by now)"""
+        return self._documents.undelete(document_id)
+
+    def purge_deleted(self, document_ids: Sequence[int] | None = None) -> int:
+        """For good, the originals too: these, or all that were deleted. Returns how many documents."""
+        return self._documents.purge_deleted(document_ids=document_ids)
+
+    def sweep_deleted(self) -> int:
+        """For good what was deleted more than `undo_hours` ago; cheap where there is nothing."""
+        return self._documents.purge_deleted(older_than_s=self._undo_s)
 
     # ── collections ──
 
@@ -196,8 +221,10 @@ class LibraryService:
         self._documents.rename_collection(name, collection_name(new_name))
 
     def delete_collection(self, name: str) -> int:
-        """Deletes it with its documents; returns how many."""
-        return self._documents.delete_collection(name)
+        """Deletes it with its documents, each of which can be brought back; returns how many."""
+        count = self._documents.delete_collection(name)
+        self.sweep_deleted()
+        return count
 
     def _added(self, kind: str, name: str, payload: dict, batch: str) -> JobRecord:
         job = self._jobs.add(kind, name, payload, batch=batch)

@@ -228,6 +228,7 @@ SETTING_LABELS = {
     "max_segment_tokens": "Longest segment (tokens)",
     "overlap_tokens": "Overlap of segments (tokens)",
     "max_file_mb": "Largest file (MB)",
+    "undo_hours": "Deleted documents can be brought back (hours)",
     "parse_timeout_s": "Reading time limit (s)",
     "parse_memory_mb": "Reading memory limit (MB)",
     "allowed_hosts": "Allowed private servers",
