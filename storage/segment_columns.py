@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlalchemy import Connection, Text, select, type_coerce
+from sqlalchemy import Connection, Row, Select, Text, select, type_coerce
 
 from storage.batches import batched
 from storage.generation import Generation, changes_since, current
@@ -23,7 +23,7 @@ NO_PLACE = -1
 
 @dataclass(frozen=True)
 class SegmentColumns:
-    """A row for each visible segment that has a text, by ascending id.
+    """A row for each segment that has a text, by ascending id; hidden ones may be among them.
 
     ids        int64: `segments.id`
     texts      int64: `segments.text_id`, or FREE
@@ -71,7 +71,7 @@ class ColumnsCache:
             if columns is None:
                 columns = self._read(connection, with_own=with_own)
             elif with_own and columns.own is None:
-                columns = replace(columns, own=self._own_of(connection))
+                columns = replace(columns, own=self._own_of(connection, columns.ids))
             if self._is_newer(now):
                 self._state = (columns, now)
             return columns
@@ -96,30 +96,48 @@ class ColumnsCache:
         return columns.joined_with(self._read(connection, changes.changed, with_own=columns.own is not None))
 
     def _read(self, connection: Connection, ids: Sequence[int] | None = None, *, with_own: bool) -> SegmentColumns:
-        names = (segments.c.id, segments.c.text_id, segments.c.position)
-        rows = _rows(connection, (*names, _OWN) if with_own else names, ids)
-        return SegmentColumns(
-            np.array([row[0] for row in rows], dtype=np.int64),
-            np.array([row[1] or FREE for row in rows], dtype=np.int64),
-            np.array([NO_PLACE if row[2] is None else row[2] for row in rows], dtype=np.int64),
-            self._numbered([row[3] for row in rows]) if with_own else None,
-        )
+        pages = [_of_texts(), _free()] if ids is None else [query for piece in batched(ids) for query in _named(piece)]
+        pieces = [_arrays(rows) for query in pages for rows in connection.execute(query).partitions(_ROWS_AT_ONCE)]
+        found = np.concatenate([np.zeros((0, 3), dtype=np.int64), *pieces])
+        found = found[np.argsort(found[:, 0], kind="stable")]
+        columns = SegmentColumns(*(np.ascontiguousarray(column) for column in found.T))
+        return replace(columns, own=self._own_of(connection, columns.ids, ids)) if with_own else columns
 
-    def _own_of(self, connection: Connection) -> np.ndarray:
-        return self._numbered([row[0] for row in _rows(connection, (_OWN,), None)])
+    def _own_of(self, connection: Connection, of: np.ndarray, ids: Sequence[int] | None = None) -> np.ndarray:
+        """For each of the ascending ids `of` the number of its metadata. ids: all that are asked for; None: all."""
+        own = np.full(len(of), self._number("{}"), dtype=np.int64)
+        query = select(segments.c.id, _OWN).where(segments.c.text.is_not(None), is_visible)
+        pages = [query] if ids is None else [query.where(segments.c.id.in_(piece)) for piece in batched(ids)]
+        for rows in (rows for page in pages for rows in connection.execute(page).partitions(_ROWS_AT_ONCE)):
+            places = np.searchsorted(of, [row[0] for row in rows])
+            own[places] = [self._number(row[1]) for row in rows]
+        return own
 
-    def _numbered(self, metadata: Sequence[str]) -> np.ndarray:
-        for one in dict.fromkeys(metadata):
-            if one not in self._numbers:
-                self._numbers[one] = len(self.own_metadata)
-                self.own_metadata.append(one)
-        return np.fromiter(map(self._numbers.__getitem__, metadata), np.int64, len(metadata))
+    def _number(self, metadata: str) -> int:
+        number = self._numbers.setdefault(metadata, len(self.own_metadata))
+        if number == len(self.own_metadata):
+            self.own_metadata.append(metadata)
+        return number
 
 
 _OWN = type_coerce(segments.c.metadata, Text)  # as it is written, not parsed
+_ROWS_AT_ONCE = 20_000
+_COLUMNS = (segments.c.id, segments.c.text_id, segments.c.position)
 
 
-def _rows(connection: Connection, columns: Sequence, ids: Sequence[int] | None) -> list:
-    query = select(*columns).where(segments.c.text.is_not(None), is_visible).order_by(segments.c.id)
-    pages = [query] if ids is None else [query.where(segments.c.id.in_(piece)) for piece in batched(sorted(ids))]
-    return [row for page in pages for row in connection.execute(page)]
+def _of_texts() -> Select:
+    """Those of hidden texts too: no document names them. So the answer comes from an index, without reading texts."""
+    return select(*_COLUMNS).where(segments.c.text_id.is_not(None))
+
+
+def _free() -> Select:
+    return select(*_COLUMNS).where(segments.c.text_id.is_(None), segments.c.text.is_not(None), is_visible)
+
+
+def _named(ids: Sequence[int]) -> tuple[Select, Select]:
+    return (_of_texts().where(segments.c.id.in_(ids), is_visible), _free().where(segments.c.id.in_(ids)))
+
+
+def _arrays(rows: Sequence[Row]) -> np.ndarray:
+    values = [(id, text_id or FREE, NO_PLACE if position is None else position) for id, text_id, position in rows]
+    return np.array(values, dtype=np.int64).reshape(len(values), 3)
