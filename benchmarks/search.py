@@ -41,6 +41,7 @@ from storage.documents import SqliteDocumentStore
 from storage.embedding_stores import FaissEmbeddingStore
 from storage.files import LocalFileStore
 from storage.keyword_index import SqliteKeywordIndex
+from storage.segment_reader import SqliteSegmentReader
 from storage.vector_scores import SqliteVectorScores
 
 RETRIEVERS = ("hybrid", "vector", "keyword")
@@ -96,7 +97,7 @@ class Parts:
 
     def close(self) -> None:
         self.store.close()
-        getattr(self.keywords, "close", lambda: None)()
+        self.keywords.close()
         self.database.close()
 
 
@@ -113,6 +114,7 @@ def open_parts(data_dir: Path, model: KnownVectors, **store_options: Any) -> Par
         keyword_index=keywords,
         documents=documents,
         vector_scores=lambda: scores,
+        segments=SqliteSegmentReader(database),
     )
     return Parts(database, documents, store, keywords, search)
 

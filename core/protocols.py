@@ -135,6 +135,9 @@ class EmbeddingStore(Protocol):
 
     def search(self, request: EmbeddingSearchRequest) -> list[EmbeddingMatch]: ...
 
+    # A store may also have `search_ids(request) -> list[tuple[str, float]]`: (id, cosine) of the entries with a segment
+    # that `search` would find, best first, without reading them.
+
     def remove(self, id: str) -> None: ...
 
     def remove_all(self, *args: Any) -> None:
@@ -147,8 +150,19 @@ class KeywordIndex(Protocol):
         """BM25, any term of the query, best first. A query is data, never FTS5 syntax; no terms, no hits."""
         ...
 
+    # An index may also have `search_ids(query, *, limit, filter=None) -> list[str]`: the ids of what `search` finds,
+    # best first, without reading the segments.
+
     def scores_of(self, query: str, ids: Sequence[str]) -> dict[str, KeywordScore]:
         """The same scores for named segments, whether `search` would find them or not; unknown ids are left out."""
+        ...
+
+
+class SegmentReader(Protocol):
+    """For a search that ranks by ids first, and then reads what it keeps."""
+
+    def read(self, ids: Sequence[str], filter: Filter | None = None) -> dict[str, tuple[int | None, TextSegment]]:
+        """Segment id -> (document id, segment), of those that there are and that the filter lets through."""
         ...
 
 
@@ -190,6 +204,11 @@ class ChatModel(Protocol):
     name: str
     context_tokens: int
 
+    @property
+    def fingerprint(self) -> str:
+        """Tells its weights from any other model's: what was measured of it is kept under this name."""
+        ...
+
     def count_tokens(self, text: str) -> int:
         """Tokens of a piece of plain text."""
         ...
@@ -210,6 +229,13 @@ class ChatModel(Protocol):
 
     def reusable_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """Tokens at the beginning of this prompt that were read before and needn't be read again."""
+        ...
+
+    def read_ahead(self, messages: Sequence[ChatMessage], *, at_most: int = 256, stop: StopSignal | None = None) -> int:
+        """Read at most so many tokens of what a prompt begins with that has these messages and then a question.
+
+        returns how many are left to be read; 0 when there is nothing (more) to do. raises StoppedError.
+        """
         ...
 
     def close(self) -> None: ...
@@ -451,8 +477,8 @@ class MeasurementStore(Protocol):
 class Maintenance(Protocol):
     def check(self, *, full: bool = True) -> list[Problem]: ...
 
-    def repair(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Mends what it can; returns what is left."""
+    def repair(self, problems: Iterable[Problem], *, full: bool = True) -> list[Problem]:
+        """Mends what it can; returns what such a check finds afterwards."""
         ...
 
     def backup(self, target: Path) -> dict[str, int]: ...
@@ -464,3 +490,7 @@ class ComputeGate(Protocol):
     def answering(self) -> AbstractContextManager[None]: ...
 
     def indexing(self, stop: StopSignal | None = None) -> AbstractContextManager[None]: ...
+
+    def give_way(self, stop: StopSignal | None = None) -> None:
+        """Waits while an answer is written. raises StoppedError"""
+        ...

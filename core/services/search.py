@@ -12,7 +12,7 @@ from core.domain import ChatMessage, Content
 from core.errors import ConfigError
 from core.filters import Filter
 from core.grounding.refusal import RefusalCheck
-from core.protocols import DocumentStore, EmbeddingModel, EmbeddingStore, KeywordIndex
+from core.protocols import DocumentStore, EmbeddingModel, EmbeddingStore, KeywordIndex, SegmentReader
 from core.query import InvocationParameters, Query, QueryMetadata
 from core.rag.aggregators.score_sum import ScoreSumContentAggregator
 from core.rag.augmentor import AugmentationResult, AugmentationTrace, DefaultRetrievalAugmentor
@@ -43,6 +43,7 @@ class SearchService:
     """Finds segments. Any thread; holds no state of a search.
 
     store, embedding_model, vector_scores  callables, called when first needed: a search by words needs no model
+    segments  reads what a search keeps; without it each leg reads all of its candidates
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class SearchService:
         keyword_index: KeywordIndex,
         documents: DocumentStore,
         vector_scores: Callable[[], VectorScores] | None = None,
+        segments: SegmentReader | None = None,
         executor: Executor | None = None,
     ) -> None:
         self.documents = documents
@@ -62,6 +64,7 @@ class SearchService:
         self._embedding_model = embedding_model
         self._keyword_index = keyword_index
         self._vector_scores = vector_scores
+        self._segments = segments
         self._executor = executor or IdleThreadExecutor()
         self.refusal_check = RefusalCheck(lambda: embedding_model().tokenizer)
 
@@ -133,6 +136,7 @@ class SearchService:
             self._embedding_model,
             self._keyword_index,
             self._vector_scores,
+            self._segments,
             self._executor,
             candidates,
             self._limits(candidates, min_score),

@@ -21,6 +21,7 @@ from storage.embedding_stores.faiss_cache import FaissCache
 from storage.embedding_stores.faiss_index import EXACT_LIMIT
 from storage.generation import advance
 from storage.model_rows import model_row
+from storage.segment_ids import uids_of
 from storage.segment_rows import load_segments
 from storage.stored_entries import remove_entries, remove_rows, unsearchable, write_entries
 from storage.tables import DOCUMENT_STORE, is_visible, segments
@@ -79,21 +80,21 @@ class FaissEmbeddingStore:
 
     def search(self, request: EmbeddingSearchRequest) -> list[EmbeddingMatch]:
         """raises ConfigError: wrong dimension, a filter that mixes types, or vectors by other models only."""
-        query = unit_vector(request.query_embedding)
         with self._database.read() as connection:
-            # The transaction's view begins with its first statement: inside the lock it's never behind the index.
-            with self._cache.lock:
-                index = self._cache.up_to_date(connection)
-                self._check_dimension(connection, len(query))
-                if index is None:
-                    if sentence := unsearchable(connection, self.model_id, self.name):
-                        raise ConfigError(sentence)
-                    return []
-                allowed = self._mask.allowed(connection, request.filter)
-                # More than asked for: what rounding put just below the last place may belong above it.
-                limit = request.max_results + 16 if index.kind == "exact" else 4 * request.max_results + 64
-                candidates = index.search(query, limit, allowed)
-            return self._scored(connection, candidates.tolist(), query, request)
+            best = self._best(connection, request)
+            found = load_segments(connection, [id for id, _ in best], request.filter)
+        return [
+            EmbeddingMatch((cosine + 1) / 2, hit.uid, hit.segment, cosine, hit.document_id)
+            for id, cosine in best
+            if (hit := found.get(id))
+        ]
+
+    def search_ids(self, request: EmbeddingSearchRequest) -> list[tuple[str, float]]:
+        """(id, cosine) of what `search` finds, best first, without reading the segments."""
+        with self._database.read() as connection:
+            best = self._best(connection, request)
+            uids = uids_of(connection, [id for id, _ in best])
+        return [(uids[id], cosine) for id, cosine in best if id in uids]
 
     def count(self) -> int:
         """Entries that a search goes through."""
@@ -159,17 +160,23 @@ class FaissEmbeddingStore:
         if dimension is not None and got != dimension:
             raise wrong_dimension(got, model_id=self.model_id, dimension=dimension)
 
-    def _scored(
-        self, connection: Connection, candidates: list[int], query: np.ndarray, request: EmbeddingSearchRequest
-    ) -> list[EmbeddingMatch]:
-        ids, rows = self._cache.vectors(connection, candidates)
+    def _best(self, connection: Connection, request: EmbeddingSearchRequest) -> list[tuple[int, float]]:
+        """(id, cosine) of the best, of equals the older one first."""
+        query = unit_vector(request.query_embedding)
+        # The transaction's view begins with its first statement: inside the lock it's never behind the index.
+        with self._cache.lock:
+            index = self._cache.up_to_date(connection)
+            self._check_dimension(connection, len(query))
+            if index is None:
+                if sentence := unsearchable(connection, self.model_id, self.name):
+                    raise ConfigError(sentence)
+                return []
+            allowed = self._mask.allowed(connection, request.filter)
+            # More than asked for: what rounding put just below the last place may belong above it.
+            limit = request.max_results + 16 if index.kind == "exact" else 4 * request.max_results + 64
+            candidates = index.search(query, limit, allowed)
+        ids, rows = self._cache.vectors(connection, candidates.tolist())
         similarities = cosines(rows, query)
-        order = np.lexsort((ids, -similarities))  # best first; of equals the older one
-        best = [place for place in order if (similarities[place] + 1) / 2 >= request.min_score][: request.max_results]
-        found = load_segments(connection, [ids[place] for place in best], request.filter)
-        matches = []
-        for place in best:
-            if hit := found.get(int(ids[place])):
-                cosine = float(similarities[place])
-                matches.append(EmbeddingMatch((cosine + 1) / 2, hit.uid, hit.segment, cosine, hit.document_id))
-        return matches
+        order = np.lexsort((ids, -similarities))
+        best = [(int(ids[place]), float(similarities[place])) for place in order]
+        return [(id, cosine) for id, cosine in best if (cosine + 1) / 2 >= request.min_score][: request.max_results]

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from core.domain import Content, KeywordScore
 from core.protocols import TokenCountEstimator
+from core.rag.fusion.completing import with_cosine, with_keyword_score
 from core.rag.fusion.readability import readable_share
 
 KEYWORD_WEIGHT = 1.5
@@ -82,10 +83,7 @@ class AdaptiveFusion:
 def _completed(content: Content, cosines: Mapping[str, float], keyword_scores: Mapping[str, KeywordScore]) -> Content:
     """The content with what the leg that didn't find it says of it. It gets no rank there: it was not found."""
     if "cosine" not in content.scores and content.id in cosines:
-        cosine = cosines[content.id]
-        content = content.with_scores({"cosine": cosine, "score": (cosine + 1) / 2})
+        content = with_cosine(content, cosines[content.id])
     if "bm25" not in content.scores:
-        found = keyword_scores.get(content.id, KeywordScore())
-        scores = {"bm25": found.bm25, "share": found.share, "coverage": found.coverage, "phrase": found.phrase}
-        content = content.joined_with(Content(content.segment, matched_terms=found.matched_terms, scores=scores))
+        content = with_keyword_score(content, keyword_scores.get(content.id, KeywordScore()))
     return content

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.protocols import ContentRetriever, EmbeddingModel, EmbeddingStore, KeywordIndex
+from core.protocols import ContentRetriever, EmbeddingModel, EmbeddingStore, KeywordIndex, SegmentReader
 from core.rag.retrievers.embedding_store import EmbeddingStoreContentRetriever
 from core.rag.retrievers.hybrid import HybridContentRetriever, VectorScores
 from core.rag.retrievers.keyword import KeywordContentRetriever
@@ -28,6 +28,7 @@ class RetrieverParts:
     embedding_model: Callable[[], EmbeddingModel]
     keyword_index: KeywordIndex
     vector_scores: Callable[[], VectorScores] | None = None
+    segments: SegmentReader | None = None
     executor: Executor | None = None
     candidates: int = 50
     limits: dict[str, Any] = field(default_factory=dict)
@@ -59,6 +60,7 @@ def _both(parts: RetrieverParts, *, tokenizer: Any) -> HybridContentRetriever:
         _keyword(parts),
         tokenizer=tokenizer,
         vector_scores=parts.vector_scores,
+        segments=parts.segments,
         candidates=parts.candidates,
         executor=parts.executor,
         **parts.limits,

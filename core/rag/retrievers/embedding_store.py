@@ -11,6 +11,7 @@ from core.ingest import default_embedding_model
 from core.protocols import EmbeddingModel, EmbeddingStore
 from core.query import Query
 from core.rag.retrievers.limits import Limits
+from core.rag.retrievers.unread import UNREAD
 
 
 class EmbeddingStoreContentRetriever:
@@ -51,11 +52,22 @@ class EmbeddingStoreContentRetriever:
         request = EmbeddingRequest((query.text,), input_type=self._input_type)
         return Embedding(model.embed_request(request).vectors[0])
 
-    def retrieve_nearest(self, query: Query, embedding: Embedding, limits: Limits | None = None) -> list[Content]:
-        """`retrieve` with the vector at hand; entries without a segment are left out."""
+    def retrieve_nearest(
+        self, query: Query, embedding: Embedding, limits: Limits | None = None, *, unread: bool = False
+    ) -> list[Content]:
+        """`retrieve` with the vector at hand; entries without a segment are left out.
+
+        unread  contents may come without their text, where the store can search so; see `unread.py`
+        """
         limits = limits or self._limits.of(query)
         store = self._store() if _is_factory(self._store, "search") else self._store
-        matches = store.search(EmbeddingSearchRequest(embedding, limits.max_results, limits.min_score, limits.filter))
+        request = EmbeddingSearchRequest(embedding, limits.max_results, limits.min_score, limits.filter)
+        if unread and hasattr(store, "search_ids"):
+            return [
+                Content(UNREAD, id, None, {"cosine": cosine, "score": (cosine + 1) / 2}, {self.name: rank})
+                for rank, (id, cosine) in enumerate(store.search_ids(request), 1)
+            ]
+        matches = store.search(request)
         contents = [
             Content(match.segment, match.id, match.document_id, {"cosine": match.cosine, "score": match.score})
             for match in matches

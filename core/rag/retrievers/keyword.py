@@ -9,6 +9,7 @@ from core.domain import Content, KeywordScore
 from core.protocols import KeywordIndex
 from core.query import Query
 from core.rag.retrievers.limits import Limits
+from core.rag.retrievers.unread import UNREAD
 
 
 class KeywordContentRetriever:
@@ -26,7 +27,11 @@ class KeywordContentRetriever:
     def retrieve(self, query: Query) -> list[Content]:
         return self.retrieve_matching(query, self._limits.of(query))
 
-    def retrieve_matching(self, query: Query, limits: Limits) -> list[Content]:
+    def retrieve_matching(self, query: Query, limits: Limits, *, unread: bool = False) -> list[Content]:
+        """unread  contents may come without text and scores (`scores_of` has them), where the index can search so"""
+        if unread and hasattr(self._index, "search_ids"):
+            ids = self._index.search_ids(query.text, limit=limits.max_results, filter=limits.filter)
+            return [Content(UNREAD, id, ranks={self.name: rank}) for rank, id in enumerate(ids, 1)]
         matches = self._index.search(query.text, limit=limits.max_results, filter=limits.filter)
         return [
             Content(

@@ -36,7 +36,7 @@ class ListIndex:
 
     def _scores(self, query):
         postings = Postings.of((n, index_terms(segment.text)) for n, segment in enumerate(self.segments))
-        return postings.score(query_terms(query))
+        return postings.scores_of(query_terms(query), range(len(self.segments)))
 
 
 class Failing:
