@@ -265,8 +265,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding of `check`. `repairable` ones are mended by `check --repair`."""
+    """One finding of `check`. `repairable` ones are mended by `check --repair`. `document_ids`: those it's about."""
 
     kind: str
     message: str
     repairable: bool = True
+    document_ids: tuple[int, ...] = ()

@@ -1,209 +1,247 @@
-"""A data folder in one zip file, and back: the database, the originals, and a manifest with their checksums.
+"""A data folder in one zip file, and back; also while others write. The file's format is in `backup_file.py`.
 
-    manifest.json   {"format": 1, "files": {"footnote.db": {"sha256": …, "size": …}, …}, "counts": {"documents": …}}
-
-The database is copied by SQLite's own backup, so the app may go on working. Indexes and models aren't in it; they can
-be made again.
+What is carried: documents with their segments, vectors and originals, conversations, settings, jobs that aren't done.
+What isn't: deleted documents, parts of documents that aren't read to their end (their jobs begin anew), figures of this
+machine, indexes and models, which can be made again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
-import re
 import shutil
 import sqlite3
 import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from core.errors import NotFoundError, StorageError
+from core.errors import NewerDatabaseError, NotFoundError, StorageError
+from storage.backup_file import no_backup, pack, unpack, verify
+from storage.conversations import ABANDONED, WORKING
 from storage.database import FILE_NAME, Database, no_fault
-from storage.database_errors import file_error
+from storage.database_errors import folder_error
 from storage.files import LocalFileStore, sync_folder
+from storage.originals import needed_hashes
+from storage.upkeep.schema import foreign_parts
 
-_FORMAT = 1
-_MANIFEST = "manifest.json"
-_MEMBER = re.compile(r"footnote\.db|originals/([0-9a-f]{2})/\1[0-9a-f]{62}")
-_PIECE = 1 << 20
+_PREFIX = ".footnote-backup-"
+_LEFT_BEHIND_S = 24 * 3600.0
+_SQLITE_FILE = b"SQLite format 3\0"
+
+_LEFT_OUT = f"""
+DELETE FROM deleted_documents;
+DELETE FROM texts WHERE id NOT IN (SELECT text_id FROM documents);
+DELETE FROM superfluous_originals;
+DELETE FROM measurements;
+UPDATE jobs SET state = 'waiting', phase = 'waiting', owner = NULL, lease_until = NULL WHERE state = 'running';
+UPDATE messages SET state = 'interrupted', reason = '{ABANDONED}', owner = NULL, lease_until = NULL
+    WHERE state IN {WORKING}
+"""
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """One moment of a data folder: a copy of the database, and the originals that were there for it."""
+
+    database: Path
+    held: Path  # second names of the originals, for as long as the snapshot is used
+    present: frozenset[str]
 
 
 def write_backup(database: Database, files: LocalFileStore, target: Path) -> dict[str, int]:
     """Write everything into the new file `target`; returns counts of documents, segments, conversations and files.
 
-    raises  StorageError where the file exists, or can't be written; nothing is left then
+    It's read back and compared before it gets its name. raises StorageError where the file exists, can't be written, or
+    the database is damaged; nothing is left then
     """
     target = Path(target).absolute()
     if target.exists():
         raise StorageError(f"{target.name!r} exists already; choose another name for the backup")
     if not target.parent.is_dir():
         raise StorageError(f"there is no folder {str(target.parent)!r} for the backup {target.name!r}; make it first")
-    unfinished = target.with_name(target.name + ".unfinished")
-    with _file_errors(target), tempfile.TemporaryDirectory(dir=target.parent, prefix=".footnote-backup-") as folder:
-        try:
-            copy = Path(folder) / FILE_NAME
-            _copy_database(database.path, copy)
-            database.fault("database copied")
-            counts = _write_zip(unfinished, copy, files, database.data_dir)
+    with _errors(target.parent, "the backup"):
+        _sweep(target.parent, _PREFIX)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_PREFIX) as folder:
+            unfinished = Path(folder) / target.name
+            with _snapshot(database, files, Path(folder)) as snapshot:
+                database.fault("database copied")
+                counts, hashes = _contents(snapshot.database)
+                originals = _originals(snapshot, files, hashes)
+                counts = pack(unfinished, snapshot.database, originals, counts)
+            verify(unfinished)
             database.fault("backup written")
             os.replace(unfinished, target)
             database.fault("backup renamed")
             sync_folder(target.parent)
-        finally:
-            unfinished.unlink(missing_ok=True)
     return counts
 
 
 def restore_backup(file: Path, data_dir: Path, *, fault: Callable[[str], None] = no_fault) -> dict[str, int]:
     """Unpack a backup into a folder that is empty or doesn't exist; returns the same counts.
 
-    Every checksum is compared before the folder gets its name. raises StorageError, and the folder stays as it was
+    file    a backup; or a copy of the database as an upgrade keeps it in `backups`, whose originals are looked for
+            beside that folder
+    raises  StorageError or NewerDatabaseError, and the folder stays as it was
     """
-    file, data_dir = Path(file), Path(data_dir).absolute()
-    if data_dir.exists() and (not data_dir.is_dir() or any(data_dir.iterdir())):
-        raise StorageError(f"{data_dir.name!r} isn't empty; restore into a new folder, nothing there is overwritten")
-    with _file_errors(data_dir):
+    file, data_dir = Path(file).absolute(), Path(data_dir).absolute()
+    if data_dir.exists() and not data_dir.is_dir():
+        raise StorageError(f"{data_dir.name!r} is a file; restore into a new folder")
+    with _errors(data_dir, "the restored data"):
+        if data_dir.exists() and any(data_dir.iterdir()):
+            raise StorageError(f"{data_dir.name!r} isn't empty; restore into a new folder, nothing is overwritten")
+        is_database = _is_database(file)
         data_dir.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(dir=data_dir.parent, prefix=f".{data_dir.name}-restoring-"))
-        try:
-            counts = _unpack(file, unfinished)
+        prefix = f".{data_dir.name}-restoring-"
+        _sweep(data_dir.parent, prefix)
+        with tempfile.TemporaryDirectory(dir=data_dir.parent, prefix=prefix) as folder:
+            unfinished = Path(folder) / data_dir.name  # what goes wrong names the folder as the person does
+            unfinished.mkdir()
+            counts = _from_database(file, unfinished) if is_database else unpack(file, unfinished)
             fault("backup unpacked")
-            # Opening it says at once whether this program is too old for it, and brings an older one up to date.
-            Database(unfinished, fault=fault).close()
+            _open_restored(file.name, unfinished, fault)
             fault("restored database opened")
             if data_dir.exists():
                 data_dir.rmdir()
             os.replace(unfinished, data_dir)
             fault("restored folder renamed")
             sync_folder(data_dir.parent)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
     return counts
 
 
-def _copy_database(path: Path, target: Path) -> None:
-    source, copy = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True), sqlite3.connect(target)
-    try:
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
-    finally:
-        copy.close()
-        source.close()
+@contextlib.contextmanager
+def _snapshot(database: Database, files: LocalFileStore, folder: Path) -> Iterator[_Snapshot]:
+    whole, small = folder / "whole.db", folder / FILE_NAME
+    with contextlib.ExitStack() as opened:
+        source = opened.enter_context(_connection(f"{database.path.as_uri()}?mode=ro"))
+        # Originals are removed inside write transactions: while this one lasts, and it's a short one, all stay.
+        with database.write() as connection:
+            hashes = needed_hashes(connection)
+            present = frozenset(content_hash for content_hash in hashes if files.has(content_hash))
+            held = opened.enter_context(files.held(present))
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM documents").fetchone()  # from here on it sees this moment
+        with _connection(whole) as copy:
+            source.backup(copy)
+            source.execute("ROLLBACK")
+            _refuse_damaged(copy)
+            copy.execute("PRAGMA foreign_keys = ON")
+            copy.execute("BEGIN")
+            for statement in _LEFT_OUT.split(";\n"):
+                copy.execute(statement)
+            copy.execute("COMMIT")
+            # What was deleted lies in the file's free pages still; a copy of the rows alone leaves it out.
+            copy.execute("VACUUM INTO ?", (str(small),))
+        whole.unlink()
+        yield _Snapshot(small, held, present)
 
 
-def _write_zip(path: Path, database_copy: Path, files: LocalFileStore, data_dir: Path) -> dict[str, int]:
-    counts, hashes = _contents(database_copy)
-    manifest: dict[str, Any] = {"format": _FORMAT, "files": {}}
-    with zipfile.ZipFile(path, "x", allowZip64=True) as archive:
-        manifest["files"][FILE_NAME] = _add(archive, FILE_NAME, database_copy)
-        for content_hash in hashes:
-            try:
-                original = files.path(content_hash)
-                name = original.relative_to(data_dir).as_posix()
-                manifest["files"][name] = _add(archive, name, original)
-            except (NotFoundError, FileNotFoundError):
-                continue  # gone before, which `check` says, or deleted just now
-        manifest["counts"] = {**counts, "files": len(manifest["files"]) - 1}
-        archive.writestr(_MANIFEST, json.dumps(manifest, indent=1))
-    with path.open("rb+") as written:
-        os.fsync(written.fileno())
-    return manifest["counts"]
+def _refuse_damaged(copy: sqlite3.Connection) -> None:
+    (found, *_), *_ = copy.execute("PRAGMA integrity_check(1)").fetchall()
+    if found != "ok" and "fts5" not in found.lower():
+        raise StorageError(f"the database is damaged ({found}), so it isn't backed up; run: python cli.py check")
 
 
 def _contents(database_copy: Path) -> tuple[dict[str, int], list[str]]:
     """Counts, and the hashes of all originals that documents and unfinished jobs of the copy name."""
-    copy = sqlite3.connect(database_copy)
-    try:
-        queries = {
-            "documents": "SELECT count(*) FROM documents",
-            "segments": "SELECT count(*) FROM segments WHERE generation != 0",  # those that can be found
-            "conversations": "SELECT count(*) FROM conversations",
-        }
+    queries = {
+        "documents": "SELECT count(*) FROM documents",
+        "segments": "SELECT count(*) FROM segments",
+        "conversations": "SELECT count(*) FROM conversations",
+    }
+    with _connection(database_copy) as copy:
         counts = {name: copy.execute(query).fetchone()[0] for name, query in queries.items()}
         hashes = copy.execute(
             "SELECT content_hash FROM texts UNION "
             "SELECT json_extract(payload, '$.content_hash') FROM jobs WHERE state != 'done'"
         ).fetchall()
-    finally:
-        copy.close()
     return counts, [content_hash for (content_hash,) in hashes if content_hash]
 
 
-def _add(archive: zipfile.ZipFile, name: str, path: Path) -> dict[str, Any]:
-    digest, size = hashlib.sha256(), 0
-    # The database shrinks well; originals mostly are packed already.
-    info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-    info.compress_type = zipfile.ZIP_DEFLATED if name == FILE_NAME else zipfile.ZIP_STORED
-    with path.open("rb") as source, archive.open(info, "w") as packed:
-        while piece := source.read(_PIECE):
-            digest.update(piece)
-            packed.write(piece)
-            size += len(piece)
-    return {"sha256": digest.hexdigest(), "size": size}
+def _originals(snapshot: _Snapshot, files: LocalFileStore, hashes: list[str]) -> Iterator[tuple[str, Path]]:
+    """(hash, path); those that were lost before are left out, which `check` says."""
+    for content_hash in hashes:
+        if content_hash not in snapshot.present:
+            continue
+        held = snapshot.held / content_hash
+        try:
+            yield content_hash, held if held.exists() else files.path(content_hash)
+        except NotFoundError:
+            # Only on a disk that knows no second names for files.
+            raise StorageError("a document was deleted for good while the backup was written; try again") from None
 
 
-def _unpack(file: Path, folder: Path) -> dict[str, int]:
+def _is_database(file: Path) -> bool:
     try:
-        with zipfile.ZipFile(file) as archive:
-            manifest = _manifest(archive, file.name)
-            for name, expected in manifest["files"].items():
-                _extract(archive, name, expected, folder, file.name)
+        with file.open("rb") as stream:
+            return stream.read(len(_SQLITE_FILE)) == _SQLITE_FILE
     except FileNotFoundError:
         raise StorageError(f"there is no backup {file.name!r}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _no_backup(file.name, str(error)) from error
-    return manifest["counts"]
+    except OSError as error:
+        raise StorageError(f"the backup {file.name!r} can't be read: {error.strerror or error}") from None
 
 
-def _manifest(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
+def _from_database(file: Path, folder: Path) -> dict[str, int]:
+    """A copy of the database alone; the originals that it names come from the data folder that it lies in."""
+    shutil.copyfile(file, folder / FILE_NAME)
+    with _connection(folder / FILE_NAME) as copy:
+        _refuse_other(copy, file.name)
+    counts, hashes = _contents(folder / FILE_NAME)
+    there, files = LocalFileStore(file.parent.parent), LocalFileStore(folder)
+    found = [content_hash for content_hash in hashes if there.is_intact(content_hash)]
+    for content_hash in found:
+        with there.path(content_hash).open("rb") as stream:
+            files.put(stream)
+    return {**counts, "files": len(found)}
+
+
+def _open_restored(name: str, folder: Path, fault: Callable[[str], None]) -> None:
+    """Says whether this program is too old for it, and brings an older one up to date."""
+    with _connection(folder / FILE_NAME) as copy:
+        _refuse_other(copy, name)
     try:
-        manifest = json.loads(archive.read(_MANIFEST))
-        if manifest["format"] != _FORMAT:
-            raise StorageError(f"{name!r} is a backup of another format ({manifest['format']}); use a newer Footnote")
-        members = dict(manifest["files"])
-        # Only names that a backup can hold: nothing is ever written outside the folder.
-        odd = [member for member in members if not _MEMBER.fullmatch(member)]
-        fits = all(isinstance(member["size"], int) and isinstance(member["sha256"], str) for member in members.values())
-        if odd or not fits or FILE_NAME not in members or not isinstance(manifest["counts"], dict):
-            raise ValueError(f"its list of files is wrong {odd[:1]}")
-    except (KeyError, ValueError, TypeError) as error:
-        raise _no_backup(name, str(error)) from error
-    return manifest
+        with Database(folder, fault=fault) as database, database.read() as connection:
+            odd = foreign_parts(connection)
+    except NewerDatabaseError:
+        raise NewerDatabaseError(f"{name!r} was written by a newer Footnote; update this one to restore it") from None
+    if odd:
+        raise no_backup(name, f"its database holds {odd[0]!r}, which isn't Footnote's")
 
 
-def _extract(archive: zipfile.ZipFile, name: str, expected: Mapping[str, Any], folder: Path, backup_name: str) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    digest, left = hashlib.sha256(), expected["size"]
+def _refuse_other(copy: sqlite3.Connection, name: str) -> None:
     try:
-        with archive.open(name) as packed, path.open("xb") as target:
-            # One byte more than promised is enough to know; a bomb isn't unpacked.
-            while left >= 0 and (piece := packed.read(min(_PIECE, left + 1))):
-                digest.update(piece)
-                target.write(piece)
-                left -= len(piece)
-            target.flush()
-            os.fsync(target.fileno())
-    except KeyError:
-        raise _no_backup(backup_name, f"{name} is missing") from None
-    if left != 0 or digest.hexdigest() != expected["sha256"]:
-        raise _no_backup(backup_name, f"{name} is damaged")
-
-
-def _no_backup(name: str, why: str) -> StorageError:
-    return StorageError(f"{name!r} is no whole backup ({why}); nothing was restored")
+        tables = {table for (table,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        (found, *_), *_ = copy.execute("PRAGMA integrity_check(1)").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise no_backup(name, f"its database is damaged: {error}") from error
+    if "alembic_version" not in tables:
+        raise no_backup(name, "its database isn't Footnote's")
+    if found != "ok" and "fts5" not in found.lower():
+        raise no_backup(name, f"its database is damaged: {found}")
 
 
 @contextlib.contextmanager
-def _file_errors(where: Path) -> Iterator[None]:
+def _connection(path: Path | str) -> Iterator[sqlite3.Connection]:
+    """Closed at the end; each statement is a transaction of its own unless one is begun."""
+    connection = sqlite3.connect(path, uri=isinstance(path, str), isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """What was left by one that was killed, a day ago or more."""
+    for path in folder.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < time.time() - _LEFT_BEHIND_S:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _errors(folder: Path, what: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise file_error(error, where.parent.name or str(where.parent)) from error
-    except sqlite3.Error as error:
-        raise StorageError(f"the database in {where.name!r} can't be copied: {error}") from error
+    except (OSError, sqlite3.Error) as error:
+        raise folder_error(error, folder, what) from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import logging
 import os
 import re
+import shutil
 import time
 import uuid
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +25,8 @@ logger = logging.getLogger(__name__)
 _PIECE = 1 << 20
 _HASH = re.compile(r"[0-9a-f]{64}")
 SWEEP_AFTER_S = 600.0
+# A backup of a large library may take hours.
+_HELD_S = 24 * 3600.0
 
 
 class LocalFileStore:
@@ -34,6 +38,7 @@ class LocalFileStore:
     def __init__(self, data_dir: Path, *, fault: Callable[[str], None] = no_fault) -> None:
         self.folder = Path(data_dir).absolute() / "originals"
         self._unfinished = self.folder / "unfinished"
+        self._held = self.folder / "held"
         self._unused = self.folder.with_name("unused")
         self._data_name = Path(data_dir).absolute().name
         self._fault = fault
@@ -80,6 +85,9 @@ class LocalFileStore:
             if _HASH.fullmatch(path.name):
                 yield path.name
 
+    def has(self, content_hash: str) -> bool:
+        return self._path(content_hash).is_file()
+
     def is_intact(self, content_hash: str) -> bool:
         """Whether the file is there and its bytes still have this hash."""
         try:
@@ -97,10 +105,7 @@ class LocalFileStore:
 
     def unfinished(self) -> int:
         """How many files a crash has left half written: those that nobody can be writing any more."""
-        limit = time.time() - SWEEP_AFTER_S
-        with contextlib.suppress(FileNotFoundError):
-            return sum(path.stat().st_mtime < limit for path in self._unfinished.glob("*"))
-        return 0
+        return len(list(self._left_behind(SWEEP_AFTER_S)))
 
     def remove(self, content_hash: str, *, unless_put_after: float) -> bool:
         """Delete a file, unless somebody has put it again since that time. Returns whether it's gone."""
@@ -117,14 +122,40 @@ class LocalFileStore:
 
     def sweep(self, *, older_than_s: float = SWEEP_AFTER_S) -> int:
         """Delete the unfinished files that a crash left; young ones may still be written. Returns how many."""
-        limit, swept = time.time() - older_than_s, 0
+        swept = 0
         with self._errors():
-            for path in self._unfinished.glob("*"):
+            for path in self._left_behind(older_than_s):
                 with contextlib.suppress(FileNotFoundError):
-                    if path.stat().st_mtime < limit:
-                        path.unlink()
-                        swept += 1
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                    swept += 1
         return swept
+
+    @contextlib.contextmanager
+    def held(self, content_hashes: Iterable[str]) -> Iterator[Path]:
+        """A folder with these originals by their hash, as second names: they stay until the end, whoever deletes them.
+
+        Those that are gone are left out; all are where the disk knows no second names.
+        """
+        folder = self._held / uuid.uuid4().hex
+        try:
+            with self._errors():
+                folder.mkdir(parents=True)
+            for content_hash in content_hashes:
+                with contextlib.suppress(OSError):
+                    os.link(self._path(content_hash), folder / content_hash)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def set_damaged_aside(self, content_hash: str) -> bool:
+        """Move an original whose bytes aren't its own to `unused`, marked as damaged. Returns whether there was one."""
+        path = self._path(content_hash)
+        if not path.exists() or self.is_intact(content_hash):
+            return False
+        with self._errors():
+            self._unused.mkdir(exist_ok=True)
+            os.replace(path, self._unused / f"{content_hash}.damaged-{uuid.uuid4().hex[:8]}")
+        return True
 
     def set_aside(self, needed: Container[str], *, older_than_s: float = SWEEP_AFTER_S) -> int:
         """Move originals whose hash isn't needed to the folder `unused`. Returns how many.
@@ -145,6 +176,16 @@ class LocalFileStore:
             sync_folder(self._unused)
             logger.warning("moved %d files that belong to nothing to the folder %r", moved, self._unused.name)
         return moved
+
+    def _left_behind(self, older_than_s: float) -> Iterator[Path]:
+        """What a crash left half written, here and in the folders beside; young ones may still be written."""
+        beside = self.folder.parent
+        half = (self._unfinished.glob("*"), beside.glob("index/*.tmp"), beside.glob("backups/*.tmp"))
+        for age_s, paths in ((older_than_s, itertools.chain(*half)), (_HELD_S, self._held.glob("*"))):
+            for path in paths:
+                with contextlib.suppress(FileNotFoundError):
+                    if path.stat().st_mtime < time.time() - age_s:
+                        yield path
 
     def _path(self, content_hash: str) -> Path:
         if not _HASH.fullmatch(content_hash):

@@ -50,7 +50,7 @@ def upgrade(database: Database, *, to: str = NEWEST) -> None:
             name = f"before-{to}-from-{found}-{int(time.time())}.db"
             _keep_copy(database.path, database.data_dir / "backups" / name)
             database.fault("copy of the old database kept")
-        _migrate(connection, to, database.fault)
+        migrate(connection, to, database.fault)
         database.fault("migrated: before commit")
     database.fault("migrated")
     logger.info("the database is now in format %s (was %s)", to, found or "empty")
@@ -69,7 +69,8 @@ def _known_versions() -> set[str]:
     return {path.name.split("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py")}
 
 
-def _migrate(connection: Connection, to: str, fault: Callable[[str], None]) -> None:
+def migrate(connection: Connection, to: str = NEWEST, fault: Callable[[str], None] = lambda point: None) -> None:
+    """Run what is missing up to version `to`, in the transaction that this connection has open."""
     from alembic import command
     from alembic.config import Config
 

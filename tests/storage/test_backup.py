@@ -54,12 +54,6 @@ def test_everything_comes_back(backup, folder, tmp_path):
         assert SqliteMaintenance(new, files, model_id=MODEL).check() == []
 
 
-def test_the_app_may_work_on_while_it_is_backed_up(folder, tmp_path):
-    with Database(folder) as database, database.write():
-        counts = SqliteMaintenance(database, LocalFileStore(folder)).backup(tmp_path / "b.zip")
-    assert counts["documents"] == 1
-
-
 def test_an_existing_file_is_not_overwritten(folder, backup, tmp_path):
     with Database(folder) as database:
         maintenance = SqliteMaintenance(database, LocalFileStore(folder))

@@ -1,0 +1,124 @@
+"""Looks after the data folder: checks, mends by itself at the start what it safely can, and says what it can't.
+
+look_after()   at the start of the app, in the background: what it leaves is in `left`, for a banner
+look()         the same look without mending, in a second: the command line's
+check()        everything
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.domain import EmbeddingRequest
+from core.errors import ModelError
+from core.protocols import ComputeGate, EmbeddingModel, Maintenance
+from core.records import Problem
+from core.services.library import LibraryService
+
+logger = logging.getLogger(__name__)
+
+# Mended at the start without asking: rebuilt from the truth, brought back, moved aside or embedded; nothing is removed.
+SAFE = frozenset(
+    {
+        "no_generation",
+        "half_visible",
+        "damaged_vectors",
+        "missing_vectors",
+        "keyword_index",
+        "index_file",
+        "stale_job",
+        "stale_answer",
+        "orphan_files",
+        "missing_original",
+        "found_original",
+    }
+)
+_READ_ANEW = frozenset({"no_segments", "wrong_slices", "lost_segments"})
+
+
+class UpkeepService:
+    """`core.protocols.Maintenance`, with the embedding model where it can be opened, and jobs that read anew.
+
+    make         the storage's maintenance; takes model_id, embed, is_stopped
+    run_jobs     works until no job waits or runs
+    """
+
+    def __init__(
+        self,
+        make: Callable[..., Maintenance],
+        model: EmbeddingModel,
+        library: LibraryService,
+        gate: ComputeGate,
+        *,
+        run_jobs: Callable[[], None],
+    ) -> None:
+        self._make, self._model, self._library, self._gate = make, model, library, gate
+        self._run_jobs = run_jobs
+        self._closing = threading.Event()
+        self.left: tuple[Problem, ...] = ()
+
+    def check(self, *, full: bool = True) -> list[Problem]:
+        return self._maintenance().check(full=full)
+
+    def look(self) -> list[Problem]:
+        """The fast check, which loads no model."""
+        return self._make().check(full=False)
+
+    def look_after(self) -> None:
+        """The fast check; mends what is safe, and leaves the rest in `left`."""
+        maintenance = self._maintenance()
+        found = maintenance.check(full=False)
+        safe = [problem for problem in found if problem.repairable and problem.kind in SAFE]
+        if safe:
+            found = maintenance.repair(safe, full=False)
+        queued = self._read_anew(found)
+        self.left = tuple(problem for problem in found if problem not in queued and problem.kind != "other_model")
+        for problem in self.left:
+            logger.warning("found at the start: %s", problem.message)
+
+    def repair(self, problems: Iterable[Problem], *, full: bool = True) -> list[Problem]:
+        """Mends what it can, reads anew what has to be, and returns what a check finds afterwards."""
+        maintenance = self._maintenance()
+        left = maintenance.repair(problems, full=full)
+        if self._read_anew(left):
+            self._run_jobs()
+            left = maintenance.repair(maintenance.check(full=full), full=full)
+        self.left = tuple(left)
+        return left
+
+    def backup(self, target: Path) -> dict[str, int]:
+        return self._make().backup(target)
+
+    def sweep(self) -> int:
+        return self._make().sweep()
+
+    def close(self) -> None:
+        """Ends a repair between two batches of embedding."""
+        self._closing.set()
+
+    def _read_anew(self, problems: Sequence[Problem]) -> list[Problem]:
+        """Queues a job for each document that has to be read again; returns the problems that this will mend."""
+        wanted = [problem for problem in problems if problem.kind in _READ_ANEW and problem.document_ids]
+        busy = {job.payload.get("document_id") for job in self._library.jobs(active_only=True)} if wanted else set()
+        for problem in wanted:
+            for document_id in set(problem.document_ids) - busy:
+                self._library.reindex(document_id)
+        return wanted
+
+    def _maintenance(self) -> Maintenance:
+        try:
+            model_id = self._model.model_id
+        except ModelError as error:
+            logger.warning("looking without the embedding model: %s", error)
+            return self._make(is_stopped=self._closing.is_set)
+        return self._make(model_id=model_id, embed=self._embed, is_stopped=self._closing.is_set)
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        input_type = "document" if "input_type" in self._model.supported_parameters() else None
+        with self._gate.indexing(self._closing):
+            return self._model.embed_request(EmbeddingRequest(tuple(texts), input_type=input_type)).vectors

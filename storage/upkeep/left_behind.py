@@ -1,0 +1,55 @@
+"""Jobs and answers in the hands of a process that is gone, and that nobody has taken over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, Table, select, update
+
+from core.records import Problem
+from core.services.owners import is_dead
+from storage.conversations import ABANDONED, WORKING
+from storage.database import Database
+from storage.tables import jobs, messages
+
+# A lease that ran out this long ago isn't one of a process that was killed a moment ago.
+STALE_AFTER_S = 3600.0
+
+
+def stale_jobs(connection: Connection) -> Iterator[Problem]:
+    for row in _left(connection, jobs, ("running",)):
+        yield Problem("stale_job", f"the job for {row.name!r} was left by a process that is gone")
+
+
+def stale_answers(connection: Connection) -> Iterator[Problem]:
+    if found := _left(connection, messages, WORKING):
+        yield Problem("stale_answer", f"{len(found)} answers were left by a process that is gone")
+
+
+def free_stale_jobs(database: Database) -> None:
+    with database.write() as connection:
+        ids = [row.id for row in _left(connection, jobs, ("running",))]
+        free = {"state": "waiting", "phase": "waiting", "owner": None, "lease_until": None}
+        connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(**free))
+
+
+def interrupt_stale_answers(database: Database) -> None:
+    """What was written of them stays."""
+    with database.write() as connection:
+        ids = [row.id for row in _left(connection, messages, WORKING)]
+        ended = {"state": "interrupted", "reason": ABANDONED, "owner": None, "lease_until": None}
+        connection.execute(update(messages).where(messages.c.id.in_(ids)).values(updated=time.time(), **ended))
+
+
+def _left(connection: Connection, table: Table, states: tuple[str, ...]) -> list:
+    """Rows in work whose lease ran out: long ago, or just now where its owner is known to be dead."""
+    now = time.time()
+    rows = connection.execute(select(table).where(table.c.state.in_(states)).order_by(table.c.id)).all()
+    return [
+        row
+        for row in rows
+        if row.lease_until is None
+        or row.lease_until < now - STALE_AFTER_S
+        or (row.lease_until < now and is_dead(row.owner or ""))
+    ]
