@@ -32,6 +32,7 @@ from core.services.chat import ChatService
 from core.services.chat_model import ChatModelOwner
 from core.services.indexing import IndexingService
 from core.services.library import LibraryService
+from core.services.model_figures import ModelFigures
 from core.services.models import ModelService, ModelState
 from core.services.preferences import OUTSIDE, PreferenceService
 from core.services.search import SearchService
@@ -87,7 +88,9 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
     from storage.jobs import SqliteJobStore
     from storage.keyword_index import SqliteKeywordIndex
     from storage.maintenance import SqliteMaintenance
+    from storage.measurements import SqliteMeasurementStore
     from storage.settings import SqliteSettingsStore
+    from storage.segment_reader import SqliteSegmentReader
     from storage.vector_scores import SqliteVectorScores
 
     named = settings or Settings.load()
@@ -114,8 +117,10 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             keyword_index=keywords,
             documents=documents,
             vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
+            segments=SqliteSegmentReader(database),
         )
-        reader = opened.enter_context(ParsingWorker(settings.parse_timeout_s, settings.parse_memory_mb))
+        limits = settings.parse_timeout_s, settings.parse_memory_mb
+        reader = opened.enter_context(ParsingWorker(*limits, is_busy=lambda: gate.is_answering))
         indexing = IndexingService(documents, files, jobs, reader, model, gate=gate, pipeline=pipeline_of(settings))
         opened.callback(indexing.close)
         library = LibraryService(
@@ -126,8 +131,11 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             undo_hours=settings.undo_hours,
             wake=indexing.wake,
         )
-        owner = _chat_model_owner(settings)
-        chat = _chat(settings, SqliteConversationStore(database), owner, search, gate, partial(_arriving, jobs))
+        figures = ModelFigures(SqliteMeasurementStore(database), threads=settings.threads)
+        owner = _chat_model_owner(settings, figures)
+        chat = _chat(
+            settings, SqliteConversationStore(database), owner, search, gate, partial(_arriving, jobs), figures
+        )
         opened.callback(chat.close)
         upkeep = UpkeepService(
             partial(SqliteMaintenance, database, files, terms=_terms),
@@ -169,6 +177,7 @@ def _chat(
     search: SearchService,
     gate: ComputeGate,
     arriving: Callable[[str | None], Sequence[int]],
+    figures: ModelFigures,
 ) -> ChatService:
     runner = TurnRunner(
         settings,
@@ -179,6 +188,7 @@ def _chat(
         gate,
         refusal=search.refusal_check,
         arriving=arriving,
+        figures=figures,
     )
     return ChatService(settings, conversations, owner, runner)
 
@@ -190,15 +200,18 @@ def _embedding_model(settings: Settings) -> DeferredEmbeddingModel:
     )
 
 
-def _chat_model_owner(settings: Settings) -> ChatModelOwner:
+def _chat_model_owner(settings: Settings, figures: ModelFigures) -> ChatModelOwner:
     return ChatModelOwner(
         settings.chat_model,
-        lambda: open_chat_model(
-            settings.chat_model,
-            settings.models,
-            context_tokens=settings.context_tokens,
-            threads=settings.threads,
-            gpu_layers=settings.gpu_layers,
+        lambda: figures.tuned(
+            open_chat_model(
+                settings.chat_model,
+                settings.models,
+                context_tokens=settings.context_tokens,
+                threads=settings.threads,
+                gpu_layers=settings.gpu_layers,
+                drafting=settings.drafting,
+            )
         ),
     )
 

@@ -162,10 +162,14 @@ class EmbeddingRequest:
 
 @dataclass(frozen=True)
 class EmbeddingResponse:
-    """`vectors`: float32, shape (len(inputs), dimension), rows of length 1, in the order of the inputs."""
+    """`vectors`: float32, shape (len(inputs), dimension), rows of length 1, in the order of the inputs.
+
+    token_counts  tokens of each input, where the model tells
+    """
 
     vectors: np.ndarray
     token_usage: TokenUsage = TokenUsage()
+    token_counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

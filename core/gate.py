@@ -2,6 +2,8 @@
 
     with gate.answering(): …        enters at once, and any number together
     with gate.indexing(stop): …     one at a time, first come first served, while nobody is answering
+    gate.give_way(stop)             waits until nobody is answering: before work that needs no turn
+    gate.is_answering               for work in another process, which pauses meanwhile
 
 An answer never waits: a batch that is being computed ends within a second, and the next one waits.
 """
@@ -45,6 +47,18 @@ class PriorityGate:
                 self._answers -= 1
                 self._changed.notify_all()
 
+    @property
+    def is_answering(self) -> bool:
+        return self._answers > 0
+
+    def give_way(self, stop: StopSignal | None = None) -> None:
+        """raises StoppedError when `stop` is set while it waits"""
+        deadline = time.monotonic() + self._patience_s
+        with self._changed:
+            while self._answers and time.monotonic() < deadline:
+                _refuse_if(stop)
+                self._changed.wait(_LOOK_FOR_STOP_S)
+
     @contextmanager
     def indexing(self, stop: StopSignal | None = None) -> Iterator[None]:
         """raises StoppedError when `stop` is set while it waits; nothing was computed then."""
@@ -63,8 +77,7 @@ class PriorityGate:
             self._queue.append(ticket)
             try:
                 while not self._may_enter(ticket, deadline):
-                    if stop is not None and stop.is_set():
-                        raise StoppedError("stopped while waiting for an answer to end")
+                    _refuse_if(stop)
                     self._changed.wait(_LOOK_FOR_STOP_S)
                 self._is_indexing = True
             finally:
@@ -75,3 +88,8 @@ class PriorityGate:
         if self._is_indexing or self._queue[0] is not ticket:
             return False
         return not self._answers or time.monotonic() >= deadline
+
+
+def _refuse_if(stop: StopSignal | None) -> None:
+    if stop is not None and stop.is_set():
+        raise StoppedError("stopped while waiting for an answer to end")

@@ -63,16 +63,16 @@ class HashingEmbeddingModel(EmbeddingShortcuts):
         if not 2 <= dimension <= self.dimension:
             raise ConfigError(f"dimensions={dimension} must be between 2 and {self.dimension}")
         vectors = np.zeros((len(request.inputs), dimension), dtype=np.float32)
-        tokens = 0
+        counts = []
         for row, text in zip(vectors, request.inputs, strict=True):
             found = _TOKEN.findall(text.lower())
-            tokens += len(found)
+            counts.append(len(found))
             for feature, count in _features(found).items():
                 place, sign = _place(feature)
                 row[place % dimension] += sign * count**0.5
             if not row.any():  # a blank text, or features that cancel out
                 row[0] = 1.0
-        return EmbeddingResponse(unit_rows(vectors), TokenUsage(tokens))
+        return EmbeddingResponse(unit_rows(vectors), TokenUsage(sum(counts)), tuple(counts))
 
 
 def _features(tokens: list[str]) -> Counter[str]:

@@ -119,7 +119,10 @@ class SentenceTransformerEmbeddingModel(EmbeddingShortcuts):
             parts, owners = readable_parts(request.inputs, counts, loaded.tokenizer, loaded.max_tokens)
             encodings = loaded.tokenizer.encode([prompt + part for part in parts])
         vectors = means(loaded.vectors(encodings), owners, len(request.inputs))
-        return EmbeddingResponse(vectors, TokenUsage(sum(len(encoding.ids) for encoding in encodings)))
+        tokens = [0] * len(request.inputs)
+        for owner, encoding in zip(owners, encodings, strict=True):
+            tokens[owner] += len(encoding.ids)
+        return EmbeddingResponse(vectors, TokenUsage(sum(tokens)), tuple(tokens))
 
     def _ready(self) -> _Loaded:
         if self._loaded is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from core.services.indexing_steps import Prepared
+from core.services.prepared import Prepared
 
 
 class Handover:

@@ -1,7 +1,8 @@
 """Indexing: durable jobs, worked on in threads: one reads the next file, one embeds, one saves the file before.
 
 A job is done, or failed with one sentence, or stopped, or waits again: a file is wholly in the index or wholly absent
-whatever happens in between, and a process that starts goes on with what a killed one left.
+whatever happens in between, and a process that starts goes on with what a killed one left. A long file passes the
+threads in parts, in order; those that are kept needn't be done again.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from typing import Any
 
 from core.errors import FootnoteError, StoppedError, StorageError
 from core.gate import PriorityGate
+from core.parsers.parts import PART_CHARS
 from core.pipeline import Pipeline
 from core.protocols import ComputeGate, DocumentStore, EmbeddingModel, FileStore, JobStore
 from core.records import SaveResult
+from core.services.embedding_steps import EmbeddingSteps
 from core.services.handover import Handover
-from core.services.indexing_steps import FileReader, IndexingSteps, Prepared
+from core.services.indexing_steps import FileReader, IndexingSteps
 from core.services.owners import owner_name
+from core.services.prepared import SAVING, Prepared
 from core.services.running_jobs import RunningJob, RunningJobs
 
 logger = logging.getLogger(__name__)
@@ -57,9 +61,11 @@ class IndexingService:
     ) -> None:
         self._jobs, self._reader, self._model = jobs, reader, model
         self._needs_model = threading.Event()
+        gate = gate or PriorityGate()
         self._steps = IndexingSteps(
-            documents, files, reader, model, gate or PriorityGate(), pipeline or Pipeline(), self._needs_model.set
+            documents, files, reader, model, gate, pipeline or Pipeline(), self._needs_model.set
         )
+        self._embedding = EmbeddingSteps(documents, model, gate)
         self._running = RunningJobs(jobs, owner_name(), lease_s=lease_s, heartbeat_s=heartbeat_s, look_s=poll_s)
         self._poll_s = poll_s
         self._handover = Handover()
@@ -92,7 +98,7 @@ class IndexingService:
                 thread.start()
 
     def close(self) -> None:
-        """Ends within a batch. Unfinished jobs wait again; their next attempt starts from the beginning."""
+        """Ends within a batch. Unfinished jobs wait again; their next attempt goes on behind what is kept."""
         self._closing.set()
         self._needs_model.set()
         self._handover.close()
@@ -136,35 +142,55 @@ class IndexingService:
                 self._guarded(job, lambda job=job: self._read_file(job))
 
     def _read_file(self, job: RunningJob) -> None:
+        self._wait_for_twin(job)
         outcome = self._steps.prepare(job, self._closing)
         if isinstance(outcome, SaveResult):
             self._done(job, outcome)
-        else:
-            self._handover.put(outcome)  # when closed, close() releases the job
+            return
+        for item in outcome:
+            if not self._handover.put(item):
+                return  # closing: close() releases the job
+            del item  # not in memory while the next part is read
+
+    def _wait_for_twin(self, job: RunningJob) -> None:
+        """The same long content twice in a row: the second is linked to the first once that is there."""
+        payload = job.record.payload
+        while payload["size"] > PART_CHARS and any(
+            other is not job and other.record.payload["content_hash"] == payload["content_hash"]
+            for other in self._running.all()
+        ):
+            if job.stop.wait(0.05) or self._closing.is_set():
+                raise StoppedError(f"indexing {job.record.name!r} was stopped")
 
     def _embed_files(self) -> None:
         while prepared := self._handover.take(_EMBED_TOGETHER_SEGMENTS):
             try:
-                self._steps.embed(prepared, self._closing)
+                self._embedding.embed(prepared, self._closing)
             except Exception as error:  # noqa: BLE001 the edge of a thread: every job gets its own end
                 for item in prepared:
                     self._fail(item.job, error)
                 continue
             for item in prepared:
                 self._embedded.put(item)
+            del prepared, item
         self._embedded.put(None)
 
     def _save_files(self) -> None:
         """A thread of its own: waiting for the disk leaves the processor to the next batch."""
         while (item := self._embedded.get()) is not None:
             self._guarded(item.job, lambda item=item: self._save(item))
+            del item
 
     def _save(self, item: Prepared) -> None:
         job = item.job
-        if not self._running.keep(job, _SAVING_LEASE_S):
-            job.end("lost")
-        job.report(0.96, "saving")
-        self._done(job, self._steps.save(item), item)
+        with job.ending:
+            if job.has_ended:
+                return
+            if not self._running.keep(job, _SAVING_LEASE_S):
+                job.end("lost")
+            item.report(SAVING, "saving")
+            if saved := self._steps.keep(item):
+                self._done(job, saved)
 
     def _warm_up(self) -> None:
         warm_up = getattr(self._model, "warm_up", None)
@@ -189,14 +215,14 @@ class IndexingService:
         except Exception as error:  # noqa: BLE001 the edge of a thread
             self._fail(job, error)
 
-    def _done(self, job: RunningJob, saved: SaveResult, item: Prepared | None = None) -> None:
+    def _done(self, job: RunningJob, saved: SaveResult) -> None:
         document = saved.document
         result: dict[str, Any] = {
             "status": saved.status,
             "document_id": document.id,
             "pages": document.pages,
             "segments": document.segments,
-            "tokens": item.tokens if item else 0,
+            "tokens": job.tokens,
             "seconds": job.seconds,
             "warnings": list(document.warnings),
         }
@@ -224,23 +250,35 @@ class IndexingService:
                 f"{name!r} could not be indexed: something unforeseen happened ({kind}; see the log)",
             )
         result = {"status": state, "seconds": job.seconds}
-        self._settle(job, lambda: self._running.finish(job, state, reason=reason, result=result))
+        self._settle(job, lambda: self._running.finish(job, state, reason=reason, result=result), forget_parts=True)
 
     def _end_early(self, job: RunningJob) -> None:
         why = job.ended_by or ("closing" if self._closing.is_set() else "stopped")
         if why == "stopped":
             reason = f"{job.record.name!r} was stopped; nothing of it was kept in the index"
             result = {"status": "stopped", "seconds": job.seconds}
-            self._settle(job, lambda: self._running.finish(job, "stopped", reason=reason, result=result))
+            self._settle(
+                job, lambda: self._running.finish(job, "stopped", reason=reason, result=result), forget_parts=True
+            )
         elif why == "closing":
             self._settle(job, lambda: self._running.release(job))
         else:
-            self._running.forget(job)
+            self._settle(job, lambda: self._running.forget(job))
 
-    def _settle(self, job: RunningJob, write: Callable[[], None]) -> None:
-        """Where even this can't be written (disk full), the lease ends by itself and the job is tried again."""
-        try:
-            write()
-        except StorageError as error:
-            logger.warning("the end of job %d could not be kept: %s", job.record.id, error)
-            self._running.forget(job)
+    def _settle(self, job: RunningJob, write: Callable[[], None], *, forget_parts: bool = False) -> None:
+        """The end of a job, once: what comes after it changes nothing.
+
+        Where even this can't be written (disk full), the lease ends by itself and the job is tried again.
+        """
+        with job.ending:
+            if job.has_ended:
+                return
+            job.has_ended = True
+            job.stop.set()  # for its parts that are still on their way
+            try:
+                if forget_parts:
+                    self._steps.discard(job)
+                write()
+            except StorageError as error:
+                logger.warning("the end of job %d could not be kept: %s", job.record.id, error)
+                self._running.forget(job)

@@ -1,59 +1,46 @@
-"""What is done with one file, step by step: read and split it, embed it (several small ones together), save it at once.
+"""What is done with one file, step by step: read and split it part by part, then keep each part, or all of it at once.
 
-prepare(job)  -> SaveResult, for bytes that are indexed already, or Prepared
-embed([…])    fills in the vectors, batch by batch through the gate
-save(…)       -> SaveResult; the one transaction that makes the document visible
+prepare(job)  -> SaveResult, for bytes that are indexed already, or an iterator of Prepared parts
+keep(item)    -> SaveResult where the document became visible by it: a file of one part is saved in one transaction; a
+                 longer one's parts are kept unseen, and published with the last one
+discard(job)  forgets the parts of a file that nobody will go on with
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing as closed_at_end
+from dataclasses import replace
 from typing import Any, Protocol
 
-import numpy as np
-
-from core.domain import Document, EmbeddingRequest, TextSegment, text_hash
+from core.domain import Document, TextSegment
 from core.errors import DocumentError, StoppedError
+from core.metadata import Metadata
+from core.parsers.parts import DocumentPart
 from core.pipeline import Pipeline
 from core.protocols import ComputeGate, DocumentStore, EmbeddingModel, FileStore
-from core.records import NewDocument, SaveResult
+from core.records import FinishedDocument, NewDocument, NewPart, SaveResult
 from core.services.library import REINDEX
+from core.services.prepared import READ, SPLIT, Prepared
 from core.services.running_jobs import RunningJob
 from core.text.terms import index_terms
-
-# Texts in one pass of the gate: with the default model a third of a second, so an answer waits no longer than that.
-_TEXTS_AT_ONCE = 16
-_READ, _SPLIT, _EMBEDDED = 0.30, 0.35, 0.95  # progress at the end of each step
 
 
 class FileReader(Protocol):
     """`core.parsing_worker.ParsingWorker`, or anything that reads files as it does."""
 
-    def parse(
-        self, source: Any, file_name: str, password: str | None = None, stop: Any = None, progress: Any = None
-    ) -> Document: ...
+    def parse_parts(
+        self,
+        path: Any,
+        file_name: str,
+        password: str | None = None,
+        stop: Any = None,
+        progress: Any = None,
+        after: Any = None,
+    ) -> Iterator[DocumentPart]: ...
 
     def close(self) -> None: ...
-
-
-@dataclass
-class Prepared:
-    """A file that was read and split; `vectors` is filled in by `embed`, shape (len(segments), dimension)."""
-
-    job: RunningJob
-    document: Document
-    segments: list[TextSegment]
-    pages: int | None
-    warnings: tuple[str, ...]
-    vectors: np.ndarray | None = None
-    tokens: int = 0
-    embedded: int = 0
-    hashes: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.hashes = [text_hash(segment.text_to_embed) for segment in self.segments]
 
 
 class IndexingSteps:
@@ -71,110 +58,121 @@ class IndexingSteps:
         self._model, self._gate, self._pipeline = model, gate, pipeline
         self._before_reading = before_reading
 
-    def prepare(self, job: RunningJob, closing: threading.Event) -> SaveResult | Prepared:
-        """raises  DocumentError and its kind, ModelError, StoppedError"""
+    def prepare(self, job: RunningJob, closing: threading.Event) -> SaveResult | Iterator[Prepared]:
+        """raises  DocumentError and its kind, ModelError, StoppedError; the iterator too"""
         if job.record.kind == REINDEX:
             self._documents.get(job.record.payload["document_id"])  # deleted meanwhile: NotFoundError
-        elif linked := self._linked(job):
+        elif linked := self._documents.link_existing(**self._place(job), **self._content(job)):
             return linked
         self._before_reading()
-        document = self._read(job, closing)
-        job.report(_READ, "splitting")
-        segments = self._pipeline.segments(document, self._model)
-        if not segments:
-            raise DocumentError(f"{job.record.name!r} holds no text that could be searched", file_name=job.record.name)
-        job.report(_SPLIT, "waiting to be embedded")
-        notes = document.metadata
-        pages, warnings = notes.get_int("pages"), notes.get_string("warnings")
-        return Prepared(job, document, segments, pages, tuple(warnings.split("\n")) if warnings else ())
+        return self._parts(job, closing)
 
-    def embed(self, prepared: Sequence[Prepared], closing: threading.Event) -> None:
-        """Vectors that exist already are reused, the others made in batches of similar length.
-
-        A stopped file's `vectors` stay None. raises ModelError, StoppedError when closing
-        """
-        texts, owners = _texts_and_owners(prepared)
-        vectors = self._documents.vectors_for(list(texts), self._model.model_id)
-        for known in vectors:
-            _count_embedded(owners[known])
-        missing = sorted((key for key in texts if key not in vectors), key=lambda key: -len(texts[key]))
-        for start in range(0, len(missing), _TEXTS_AT_ONCE):
-            batch = [key for key in missing[start : start + _TEXTS_AT_ONCE] if _is_wanted(owners[key])]
-            if batch:
-                vectors.update(self._embedded(batch, texts, owners, closing))
-        for item in prepared:
-            if not item.job.stop.is_set():
-                item.vectors = np.stack([vectors[key] for key in item.hashes])
-
-    def save(self, item: Prepared) -> SaveResult:
-        """raises StoppedError for a file that was stopped before; then nothing is saved"""
-        if item.vectors is None or item.job.stop.is_set():
-            raise StoppedError(f"indexing {item.job.record.name!r} was stopped")
-        payload = item.job.record.payload
-        return self._documents.save(
-            NewDocument(
-                source=payload["source"],
-                name=item.job.record.name,
-                collection=payload["collection"],
-                type=item.document.metadata.get_string("file_type") or "",
-                content_hash=payload["content_hash"],
-                size=payload["size"],
-                document=item.document,
-                segments=tuple(item.segments),
-                vectors=item.vectors,
-                terms=tuple(" ".join(index_terms(segment.text)) for segment in item.segments),
-                model_id=self._model.model_id,
-                pipeline=self._pipeline.fingerprint(self._model.model_id),
-                pages=item.pages,
-                warnings=item.warnings,
-                on_conflict=payload["on_conflict"],
+    def keep(self, item: Prepared) -> SaveResult | None:
+        """raises StoppedError for a file that was stopped before; then nothing is kept"""
+        job = item.job
+        if item.vectors is None or job.stop.is_set():
+            raise StoppedError(f"indexing {job.record.name!r} was stopped")
+        job.tokens += item.tokens
+        metadata = item.part.document.metadata
+        new = {
+            "document": item.part.document,
+            "segments": tuple(item.segments),
+            "vectors": item.vectors,
+            "terms": tuple(" ".join(index_terms(segment.text)) for segment in item.segments),
+            "type": metadata.get_string("file_type") or "",
+        }
+        if item.is_whole:
+            return self._documents.save(
+                NewDocument(**self._place(job), **self._content(job), **new, **_notes(metadata))
+            )
+        if item.segments:
+            job.has_parts = True
+            after = {"reader": dict(item.part.after), "is_last": item.part.is_last, "share": item.part.share}
+            after |= {"tokens": job.tokens, "pages": item.part.pages[0] if item.part.pages else 0}
+            after |= {"metadata": metadata.to_json()} if item.part.is_last else {}
+            content = {key: value for key, value in self._content(job).items() if key != "size"}
+            self._documents.add_part(NewPart(**content, **new, number=item.number, start=item.part.start, after=after))
+        if not item.part.is_last:
+            return None
+        return self._documents.publish(
+            FinishedDocument(
+                **self._place(job), **self._content(job), **_notes(metadata), type=new["type"], metadata=metadata
             )
         )
 
-    def _linked(self, job: RunningJob) -> SaveResult | None:
-        payload, model_id = job.record.payload, self._model.model_id
-        return self._documents.link_existing(
-            source=payload["source"],
-            name=job.record.name,
-            collection=payload["collection"],
-            content_hash=payload["content_hash"],
-            size=payload["size"],
-            pipeline=self._pipeline.fingerprint(model_id),
-            model_id=model_id,
-            on_conflict=payload["on_conflict"],
-        )
+    def discard(self, job: RunningJob) -> None:
+        if job.has_parts:
+            content = self._content(job)
+            self._documents.discard_unfinished(content["content_hash"], content["pipeline"])
 
-    def _read(self, job: RunningJob, closing: threading.Event) -> Document:
+    def _parts(self, job: RunningJob, closing: threading.Event) -> Iterator[Prepared]:
+        payload, content = job.record.payload, self._content(job)
+        known = self._documents.unfinished(content["content_hash"], content["pipeline"], content["model_id"])
+        job.has_parts = known is not None
+        number, index = (known.parts, known.segments) if known else (0, 0)
+        after: Mapping[str, Any] = known.after if known else {"reader": None, "is_last": False}
+        share, pages, job.tokens = after.get("share", 0.0), after.get("pages", 0), after.get("tokens", 0)
+        facts = {"file_name": job.record.name, "source": payload["source"]}
+        if after["is_last"]:  # nothing is missing but that it is published
+            metadata = Metadata.from_json(after["metadata"]).put_all(facts)
+            yield Prepared(job, DocumentPart(Document("", metadata)), [], number, share, pages)
+            return
+        stop = _EitherStop(job.stop, closing)
+        job.report(share, "reading")
+        with closed_at_end(
+            self._reader.parse_parts(
+                self._files.path(payload["content_hash"]),
+                payload["name"],
+                payload.get("password"),
+                stop=stop,
+                progress=lambda done, total: None if index else job.report(READ * done / max(total, 1), "reading"),
+                after=after["reader"],
+            )
+        ) as parts:
+            for part in parts:
+                self._gate.give_way(stop)
+                item = self._split(job, part, facts, number, index)
+                if not item.segments and (item.is_whole or not part.is_last):
+                    if part.is_last:
+                        raise DocumentError(
+                            f"{job.record.name!r} holds no text that could be searched", file_name=job.record.name
+                        )
+                    continue
+                item.earlier_share, item.earlier_pages = share, pages
+                number, index = number + 1, index + len(item.segments)
+                share, pages = part.share, part.pages[0] if part.pages else 0
+                if item.number == 0:
+                    item.report(SPLIT, "waiting to be embedded")
+                del part
+                yield item
+                del item
+
+    def _split(
+        self, job: RunningJob, part: DocumentPart, facts: Mapping[str, str], number: int, index: int
+    ) -> Prepared:
+        document = replace(part.document, metadata=part.document.metadata.copy().put_all(facts))
+        segments = self._pipeline.segments(document, self._model)
+        if part.start or index:
+            segments = [_moved(segment, part.start, index) for segment in segments]
+        return Prepared(job, replace(part, document=document), segments, number)
+
+    def _place(self, job: RunningJob) -> dict[str, Any]:
         payload = job.record.payload
-        job.report(0.01, "reading")
-        document = self._reader.parse(
-            self._files.path(payload["content_hash"]),
-            payload["name"],
-            payload.get("password"),
-            stop=_EitherStop(job.stop, closing),
-            progress=lambda done, pages: job.report(_READ * done / max(pages, 1), "reading"),
-        )
-        known = {"file_name": job.record.name, "source": payload["source"]}
-        return replace(document, metadata=document.metadata.copy().put_all(known))
+        return {
+            "source": payload["source"],
+            "name": job.record.name,
+            "collection": payload["collection"],
+            "on_conflict": payload["on_conflict"],
+        }
 
-    def _embedded(
-        self,
-        batch: Sequence[str],
-        texts: dict[str, str],
-        owners: dict[str, list[Prepared]],
-        closing: threading.Event,
-    ) -> dict[str, np.ndarray]:
-        inputs = tuple(texts[key] for key in batch)
-        input_type = "document" if "input_type" in self._model.supported_parameters() else None
-        with self._gate.indexing(closing):
-            response = self._model.embed_request(EmbeddingRequest(inputs, input_type=input_type))
-        for key, tokens in zip(batch, self._model.tokenizer.count_all(inputs), strict=True):
-            owners[key][0].tokens += tokens
-            _count_embedded(owners[key])
-        for item in {id(owner): owner for key in batch for owner in owners[key]}.values():
-            done = item.embedded / len(item.segments)
-            item.job.report(_SPLIT + (_EMBEDDED - _SPLIT) * done, "embedding")
-        return dict(zip(batch, response.vectors, strict=True))
+    def _content(self, job: RunningJob) -> dict[str, Any]:
+        model_id, payload = self._model.model_id, job.record.payload
+        return {
+            "content_hash": payload["content_hash"],
+            "size": payload["size"],
+            "pipeline": self._pipeline.fingerprint(model_id),
+            "model_id": model_id,
+        }
 
 
 class _EitherStop:
@@ -185,21 +183,11 @@ class _EitherStop:
         return any(signal.is_set() for signal in self._signals)
 
 
-def _texts_and_owners(prepared: Sequence[Prepared]) -> tuple[dict[str, str], dict[str, list[Prepared]]]:
-    """Each different text once, and the files that hold it, one entry for each time."""
-    texts: dict[str, str] = {}
-    owners: dict[str, list[Prepared]] = {}
-    for item in prepared:
-        for key, segment in zip(item.hashes, item.segments, strict=True):
-            texts[key] = segment.text_to_embed
-            owners.setdefault(key, []).append(item)
-    return texts, owners
+def _moved(segment: TextSegment, start: int, index: int) -> TextSegment:
+    metadata = segment.metadata.copy().put("index", index + (segment.index or 0))
+    return replace(segment, metadata=metadata, start=start + (segment.start or 0), end=start + (segment.end or 0))
 
 
-def _is_wanted(owners: Sequence[Prepared]) -> bool:
-    return any(not owner.job.stop.is_set() for owner in owners)
-
-
-def _count_embedded(owners: Sequence[Prepared]) -> None:
-    for owner in owners:
-        owner.embedded += 1
+def _notes(metadata: Metadata) -> dict[str, Any]:
+    warnings = metadata.get_string("warnings")
+    return {"pages": metadata.get_int("pages"), "warnings": tuple(warnings.split("\n")) if warnings else ()}

@@ -21,12 +21,22 @@ _IN_PROCESS = ("splitting", "embedding", "saving")
 
 
 class RunningJob:
-    """One claimed job. `stop` is set when its work has to end; `ended_by` says why. It's also the `StopSignal`."""
+    """One claimed job. `stop` is set when its work has to end; `ended_by` says why. It's also the `StopSignal`.
+
+    ending      held while a part of it is kept, or its end is written: nothing is kept after the end
+    has_ended   its end is written, or left to somebody else
+    has_parts   parts of it may be kept that aren't published
+    tokens      embedded so far
+    """
 
     def __init__(self, record: JobRecord, jobs: JobStore, owner: str) -> None:
         self.record = record
         self.stop = threading.Event()
         self.ended_by: End = ""
+        self.ending = threading.RLock()
+        self.has_ended = self.has_parts = False
+        self.tokens = 0
+        self._progress = 0.0
         self._jobs, self._owner = jobs, owner
         self._begin = self._reported = time.monotonic()
 
@@ -43,9 +53,10 @@ class RunningJob:
     def report(self, progress: float, phase: str) -> None:
         """At most a few times a second: each one is a transaction, and small files are done before anybody looks."""
         now = time.monotonic()
+        self._progress = max(self._progress, progress)
         if now - self._reported >= _PROGRESS_EVERY_S:
             self._reported = now
-            self._jobs.progress(self.record.id, self._owner, progress, phase)
+            self._jobs.progress(self.record.id, self._owner, self._progress, phase)
 
 
 class RunningJobs:
@@ -109,7 +120,7 @@ class RunningJobs:
             if not record.owner or not is_dead(record.owner):
                 continue
             logger.info("job %d was left behind by %s", record.id, record.owner)
-            if record.phase in _IN_PROCESS:
+            if record.phase.startswith(_IN_PROCESS):
                 self._jobs.heartbeat(record.id, record.owner, lease_s=-1)
             else:
                 self._jobs.release(record.id, record.owner)

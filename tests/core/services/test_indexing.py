@@ -252,10 +252,10 @@ def test_a_stop_in_the_middle_leaves_nothing(tmp_path):
 class SlowReader(ParsingWorker):
     """The real worker, but it first waits as a large file would make it, looking at the stop as the real one does."""
 
-    def parse(self, source, file_name, password=None, stop=None, progress=None):
+    def parse_parts(self, path, file_name, password=None, stop=None, progress=None, after=None):
         while not stop.is_set():
             time.sleep(0.01)
-        return super().parse(source, file_name, password, stop, progress)
+        return super().parse_parts(path, file_name, password, stop, progress, after)
 
 
 def test_a_stop_while_reading_ends_the_reading(tmp_path):
