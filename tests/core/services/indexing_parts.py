@@ -56,14 +56,17 @@ class Parts:
 
 
 @contextmanager
-def opened(data_dir: Path, model: EmbeddingModel | None = None, **options) -> Iterator[Parts]:
+def opened(
+    data_dir: Path, model: EmbeddingModel | None = None, reader: ParsingWorker | None = None, **options
+) -> Iterator[Parts]:
     with Database(data_dir) as database:
         files = LocalFileStore(data_dir)
         documents, jobs = SqliteDocumentStore(database, files), SqliteJobStore(database)
         gate = PriorityGate()
         settings = {"poll_s": 0.1, "heartbeat_s": 0.3, "lease_s": 5.0} | options
+        reader = reader or ParsingWorker(60, 1024)
         indexing = IndexingService(
-            documents, files, jobs, ParsingWorker(60, 1024), model or HashingEmbeddingModel(), gate=gate, **settings
+            documents, files, jobs, reader, model or HashingEmbeddingModel(), gate=gate, **settings
         )
         library = LibraryService(documents, files, jobs, max_file_mb=2, wake=indexing.wake)
         try:
