@@ -5,7 +5,7 @@ Strategies implement these without inheriting. Each has a contract test in `test
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, runtime_checkable
@@ -477,8 +477,10 @@ class MeasurementStore(Protocol):
 class Maintenance(Protocol):
     def check(self, *, full: bool = True) -> list[Problem]: ...
 
-    def repair(self, problems: Iterable[Problem], *, full: bool = True) -> list[Problem]:
-        """Mends what it can; returns what such a check finds afterwards."""
+    def repair(
+        self, problems: Iterable[Problem], *, full: bool = True, only: Container[str] | None = None
+    ) -> list[Problem]:
+        """Mends what it can (of these kinds only); returns what such a check finds afterwards."""
         ...
 
     def backup(self, target: Path) -> dict[str, int]: ...

@@ -23,6 +23,7 @@ from storage.tables import deleted_documents, documents, texts
 from storage.text_saving import document_metadata, remove_text, write_text
 from storage.text_use import FINISHED, has_deleted_document, has_document, hide_text, is_hidden, show_text
 from storage.unfinished import unfinished_id
+from storage.upkeep.losses import LOST_ORIGINAL, unsay
 
 # Known of one copy of a content, and not of another that has a name of its own.
 _OF_ONE_COPY = ("url", "owner", "last_modified")
@@ -132,6 +133,7 @@ def link_document(
     if text_id is None or not is_complete(connection, text_id, model_id):
         return None
     connection.execute(update(texts).where(texts.c.id == text_id).values(seen=time.time()))
+    unsay(connection, [text_id], LOST_ORIGINAL)  # its bytes have just been put again
     target = _target(connection, collection, source, name, content_hash, on_conflict)
     if target.existing is not None and target.existing.text_id == text_id:
         return SaveResult("unchanged", document_record(connection, target.existing.id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from core.records import Problem
@@ -51,20 +51,26 @@ class SqliteMaintenance:
         """What is wrong, worst first; [] when all is well. `full` reads every text, vector and original."""
         return list(self._problems(full))
 
-    def repair(self, problems: Iterable[Problem], *, full: bool = True) -> list[Problem]:
+    def repair(
+        self, problems: Iterable[Problem], *, full: bool = True, only: Container[str] | None = None
+    ) -> list[Problem]:
         """Mend what can be mended, and what comes to light on the way; returns what a check finds afterwards.
 
         A document that has to be read anew stays in the list: that is a job's work.
+
+        only  the kinds of problems that may be mended; None: all
         """
         left = list(problems)
         for _ in range(_ROUNDS):
-            kinds = {problem.kind for problem in left if problem.repairable}
+            kinds = {problem.kind for problem in left if problem.repairable and (only is None or problem.kind in only)}
+            if not kinds:
+                break
             for kind, repair in self._repairs(full):
                 if kind in kinds:
                     logger.info("mending: %s", kind)
                     repair()
             before, left = left, self.check(full=full)
-            if not left or left == before:
+            if left == before:
                 break
         return left
 
@@ -107,6 +113,7 @@ class SqliteMaintenance:
         database, files = self._database, self._files
         yield "missing_parts", lambda: schema.make_missing_parts(database)
         yield "no_generation", lambda: rows.begin_generation(database)
+        yield "no_generation", lambda: index_files.remove_index_files(database)
         yield "dangling_row", lambda: rows.mend_dangling_rows(database, files)
         yield "lost_deleted", lambda: texts.forget_lost_deleted(database)
         yield "half_visible", lambda: texts.mend_visibility(database)

@@ -73,9 +73,8 @@ class UpkeepService:
         """The fast check; mends what is safe, and leaves the rest in `left`."""
         maintenance = self._maintenance()
         found = maintenance.check(full=False)
-        safe = [problem for problem in found if problem.repairable and problem.kind in SAFE]
-        if safe:
-            found = maintenance.repair(safe, full=False)
+        if found:
+            found = maintenance.repair(found, full=False, only=SAFE)
         queued = self._read_anew(found)
         self.left = tuple(problem for problem in found if problem not in queued and problem.kind != "other_model")
         for problem in self.left:

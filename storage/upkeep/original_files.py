@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from core.records import Problem
 from storage.database import Database
 from storage.files import SWEEP_AFTER_S, LocalFileStore
 from storage.originals import needed_hashes, referenced_hashes
-from storage.tables import documents, texts
+from storage.tables import deleted_documents, documents, texts
 from storage.upkeep.losses import LOST_ORIGINAL, is_said, say, unsay
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def lost_originals(database: Database, files: LocalFileStore, *, full: bool) -> 
         gone = not files.has(content_hash)
         kind, what = ("missing_original", "is gone") if gone else ("damaged_original", "is damaged")
         sentence = f"the original file of {found[1]!r} {what}; it's still searchable, add the file again"
-        yield Problem(kind, sentence, True, found[:1] if found[0] else ())
+        yield Problem(kind, sentence, True, found[:1])
 
 
 def found_originals(connection: Connection, files: LocalFileStore) -> Iterator[Problem]:
@@ -93,11 +93,13 @@ def _lost(database: Database, files: LocalFileStore, *, full: bool) -> list[str]
 
 
 def _unsaid(connection: Connection, content_hash: str) -> tuple[int, str] | None:
-    """(id, name) of the first document with this content; None where its texts say that it's lost."""
-    query = select(func.min(documents.c.id), func.min(documents.c.name)).select_from(texts).outerjoin(documents)
-    query = query.where(texts.c.content_hash == content_hash, ~is_said(LOST_ORIGINAL)).group_by(texts.c.content_hash)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else (row[0] or 0, row[1] or f"deleted document {content_hash[:12]}")
+    """(id, name) of the first document with this content, deleted ones too; None where its texts say it, or none has."""
+    of_content = (texts.c.content_hash == content_hash, ~is_said(LOST_ORIGINAL))
+    for table in (documents, deleted_documents):
+        query = select(table.c.id, table.c.name).join(texts, table.c.text_id == texts.c.id).where(*of_content)
+        if (row := connection.execute(query.order_by(table.c.id).limit(1)).one_or_none()) is not None:
+            return row.id, row.name
+    return None
 
 
 def _back(connection: Connection, files: LocalFileStore) -> list[int]:
