@@ -8,7 +8,7 @@ PY := $(VENV)/bin/python
 export GOMP_SPINCOUNT ?= 1000
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: help run test setup models format check clean
+.PHONY: help run test setup models format check bench clean
 
 help:     ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -35,5 +35,9 @@ format: setup  ## format the code, sort the imports
 check: setup  ## lint, format and the import rule, without running the tests
 	@$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m pytest -q tests/test_imports.py
 
+bench: setup  ## measure Footnote, also beside LangChain, LlamaIndex and Haystack (options: make bench ARGS="--help")
+	@$(PY) -m core.model_catalogue ensure || true
+	@HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 $(PY) -m benchmarks $(ARGS)
+
 clean:    ## delete what can be made again here: environment and tool caches (not data/, not the models)
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .pytest_cache .ruff_cache .hypothesis

@@ -6,6 +6,7 @@ One entry of a corpus is one file, its title in front as a heading. The scoring 
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,8 +86,7 @@ def _grouped(entries: Sequence[Entry], count: int) -> list[str]:
     count = min(count, len(entries))
     bounds = [len(entries) * number // count for number in range(count + 1)]
     return [
-        "\n\n".join(entry.as_markdown() for entry in entries[start:end])
-        for start, end in zip(bounds, bounds[1:], strict=False)
+        "\n\n".join(entry.as_markdown() for entry in entries[start:end]) for start, end in itertools.pairwise(bounds)
     ]
 
 

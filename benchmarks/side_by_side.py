@@ -1,7 +1,7 @@
 """Footnote beside LangChain, LlamaIndex and Haystack: the same files, the same model, the same questions.
 
-Each contestant runs in a process of its own, one at a time. Ingestion is repeated in turns, so that a slow minute of the
-machine meets all. What can't run is one line in the tables.
+Each contestant runs in a process of its own, one at a time. Ingestion is repeated in turns, so that a slow minute of
+the machine meets all. What can't run is one line in the tables.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Contest:
 
 
 def environment(entrant: Entrant) -> dict[str, str]:
-    """The variables that a contestant's process gets: no settings of whoever runs this, nothing of Footnote's for peers."""
+    """The variables of a contestant's process: no settings of whoever runs this, for peers nothing of Footnote's."""
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -3,8 +3,8 @@
 Loading, splitting, indexing: "Build a semantic search engine" (docs.langchain.com, LangChain, Python): pieces of 1,000
 characters that overlap by 200, each with its start; the FAISS tab of the same page: a flat L2 index that starts empty.
 Text files: "DirectoryLoader" with `loader_cls=TextLoader`; PDF: `PyPDFLoader`, a document a page.
-Embeddings: the HuggingFaceEmbeddings page of the integrations, defaults. Hybrid: the BM25Retriever and EnsembleRetriever
-pages, defaults (words split at blanks; both with weight 0.5).
+Embeddings: the HuggingFaceEmbeddings page of the integrations, defaults. Hybrid: the BM25Retriever and
+EnsembleRetriever pages, defaults (words split at blanks; both with weight 0.5).
 """
 
 from __future__ import annotations

@@ -56,13 +56,13 @@ class Contestant:
 
     def retrievers(self) -> dict[str, Callable[[str, int], list[str]]]:
         count = len(self._pieces())
+        vector = self._index.as_retriever()
         keyword = BM25Retriever.from_defaults(
             docstore=self._index.docstore,
             similarity_top_k=min(10, count),
             stemmer=Stemmer.Stemmer("english"),
             language="english",
         )
-        vector = self._index.as_retriever()
         hybrid = QueryFusionRetriever([vector, keyword], num_queries=1, mode="reciprocal_rerank", use_async=True)
 
         def asking(retriever: Any) -> Callable[[str, int], list[str]]:
@@ -73,6 +73,9 @@ class Contestant:
 
             return ask
 
+        if self._store == "faiss":
+            # Its scores are distances, so that the fusion by ranks, best score first, would turn its list around.
+            return {"vector": asking(vector)}
         return {"vector": asking(vector), "keyword": asking(keyword), "hybrid": asking(hybrid)}
 
     def embed(self, text: str) -> object:

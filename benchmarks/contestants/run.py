@@ -91,9 +91,10 @@ def _ask(retrievers: dict[str, Ask], questions: list[str], segments: int) -> dic
 
 
 def ranked(ask: Ask, question: str, segments: int) -> tuple[list[str], float]:
-    """(at most ten different files, best first; milliseconds of the first search). A file's place is its best segment's.
+    """(at most ten different files, best first; milliseconds of the first search).
 
-    More segments are asked for until they are of ten files, or all have been asked for.
+    A file's place is its best segment's. More segments are asked for until they are of ten files, or all
+    have been asked for.
     """
     limit, spent = SEGMENTS, None
     while True:
