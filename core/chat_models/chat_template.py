@@ -20,10 +20,11 @@ _PLACEHOLDER = re.compile(r"FOOTNOTExTEXTx(\d+)xEND")
 
 @dataclass(frozen=True)
 class PromptPart:
-    """A piece of a rendered prompt. `is_template`: written by the template, its markers are real."""
+    """A piece of a rendered prompt. `is_template`: written by the template, its markers are real. `role`: of texts."""
 
     text: str
     is_template: bool
+    role: str = ""
 
 
 class ChatTemplate:
@@ -60,16 +61,16 @@ class ChatTemplate:
         if messages and messages[-1].role == "assistant":
             # An answer that was begun: the model goes on with it instead of opening a new one.
             begun = messages[-1].text
-            return [*self.render(messages[:-1]), *([PromptPart(begun, False)] if begun else [])]
+            return [*self.render(messages[:-1]), *([PromptPart(begun, False, "assistant")] if begun else [])]
         texts = [message.text for message in messages]
         roles = [message.role for message in messages]
         try:
-            return self._parts(self._rendered(roles), texts)
+            return self._parts(self._rendered(roles), texts, roles)
         except ModelError:
             if roles[:1] != ["system"] or roles[1:2] != ["user"]:
                 raise
         joined = [f"{texts[0]}\n\n{texts[1]}", *texts[2:]]
-        return self._parts(self._rendered(roles[1:]), joined)
+        return self._parts(self._rendered(roles[1:]), joined, roles[1:])
 
     def _rendered(self, roles: Sequence[str]) -> str:
         from jinja2 import TemplateError
@@ -82,14 +83,14 @@ class ChatTemplate:
         except (TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
             raise ModelError(f"the chat template of {self.model!r} refuses this conversation: {error}") from error
 
-    def _parts(self, rendered: str, texts: Sequence[str]) -> list[PromptPart]:
+    def _parts(self, rendered: str, texts: Sequence[str], roles: Sequence[str]) -> list[PromptPart]:
         pieces = _PLACEHOLDER.split(rendered)
         used = [int(number) for number in pieces[1::2]]
         if sorted(used) != list(range(len(texts))):
             raise ModelError(f"the chat template of {self.model!r} leaves out a message; choose another model")
         parts = [PromptPart(pieces[0], True)]
         for number, after in zip(used, pieces[2::2], strict=True):
-            parts += [PromptPart(texts[number], False), PromptPart(after, True)]
+            parts += [PromptPart(texts[number], False, roles[number]), PromptPart(after, True)]
         return [part for part in parts if part.text]
 
 

@@ -36,6 +36,10 @@ class EchoChatModel:
     ) -> None:
         self.name, self.context_tokens, self._delay_s, self._reply = name, context_tokens, delay_s, reply
 
+    @property
+    def fingerprint(self) -> str:
+        return self.name
+
     def load(self) -> None:
         """Nothing to load."""
 
@@ -55,6 +59,10 @@ class EchoChatModel:
 
     def reusable_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """Reads everything anew."""
+        return 0
+
+    def read_ahead(self, messages: Sequence[ChatMessage], *, at_most: int = 256, stop: StopSignal | None = None) -> int:
+        """Nothing to read."""
         return 0
 
     def stream(self, request: ChatRequest, stop: StopSignal | None = None) -> Iterator[ChatDelta]:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import bisect
+import hashlib
 import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
+from core.chat_models.calibration import BATCHES, CALIBRATION_TOKENS, Calibration
 from core.chat_models.chat_template import ChatTemplate, PromptPart
+from core.chat_models.drafting import DraftGain, PromptLookup
 from core.chat_models.gguf_header import read_gguf_header
-from core.chat_models.llama_runtime import LlamaRuntime, grammar_of
+from core.chat_models.llama_runtime import LlamaRuntime
+from core.chat_models.llama_sampling import Sampler, grammar_of
 from core.chat_models.reply_text import TURN_MARKERS, StopText, Utf8Pieces
+from core.chat_models.token_writer import DraftingTokenWriter, TokenWriter
+from core.chat_models.tuning import Tuning
+from core.chat_models.written_answers import WrittenAnswers
 from core.domain import ChatDelta, ChatMessage, ChatRequest, TokenUsage
 from core.errors import ConfigError, ContextOverflowError, ModelError, StoppedError
 from core.protocols import StopSignal
 
 logger = logging.getLogger(__name__)
 
+_FINGERPRINT_BYTES = 1 << 20
+_UNKNOWN_TUNING = Tuning(1, 1, 1, 1.0, 1.0)
 _SPARE_BYTES = 256 << 20  # left to everything else on the machine
 
 
@@ -28,7 +38,8 @@ class LlamaCppChatModel:
 
     path             a GGUF file with a chat template
     context_tokens   wished context; never more than the model was trained for
-    threads          0 takes all physical cores
+    threads          0 takes what `tuning` says, without one all physical cores
+    drafting         "off", "on", or "auto": where checking guessed tokens is exact and fast on this machine
     free_bytes       how much memory is free, asked before loading
     raises           ModelError in one sentence: missing, a folder, a Git-LFS pointer, old, damaged, no chat template
     """
@@ -42,6 +53,7 @@ class LlamaCppChatModel:
         threads: int = 0,
         gpu_layers: int = 0,
         batch_tokens: int = 512,
+        drafting: str = "auto",
         free_bytes: Callable[[], int] | None = None,
     ) -> None:
         self.path = Path(path)
@@ -53,8 +65,11 @@ class LlamaCppChatModel:
             )
         self.context_tokens = min(context_tokens, self.header.trained_context_tokens or context_tokens)
         self._threads, self._gpu_layers, self._batch_tokens = threads, gpu_layers, batch_tokens
+        self._drafting = drafting
+        self._tuning: Tuning | None = None
         self._free_bytes = free_bytes or _free_bytes
         self._runtime: LlamaRuntime | None = None
+        self._answers = WrittenAnswers()
 
     @property
     def memory_bytes(self) -> int:
@@ -72,18 +87,55 @@ class LlamaCppChatModel:
                 context_tokens=self.context_tokens,
                 threads=self._threads or _physical_cores(),
                 gpu_layers=self._gpu_layers,
-                batch_tokens=self._batch_tokens,
+                batch_tokens=self._tuning.batch_tokens if self._tuning else self._batch_tokens,
             )
         except ModelError as error:
             raise ModelError(f"the chat model {self.name!r} can't be loaded: {_plain(str(error))}") from error
         self._prepare(runtime)
         self._runtime = runtime
+        self._apply_tuning()
 
     def close(self) -> None:
         """Free its memory. It loads again when it is used again."""
         if self._runtime is not None:
             self._runtime.close()
             self._runtime = None
+
+    # ── this machine ─────────────────────────────────────────────────────────
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells this model's file from every other, without reading a gigabyte: its size, its beginning and its end."""
+        digest = hashlib.sha256(str(self.header.file_bytes).encode())
+        with self.path.open("rb") as file:
+            digest.update(file.read(_FINGERPRINT_BYTES))
+            file.seek(max(0, self.header.file_bytes - _FINGERPRINT_BYTES))
+            digest.update(file.read(_FINGERPRINT_BYTES))
+        return digest.hexdigest()[:32]
+
+    def tune(self, tuning: Tuning) -> None:
+        """Run as it was found best here. A batch larger than the context was made for waits for the next load."""
+        self._tuning = tuning
+        self._apply_tuning()
+
+    def calibrate(self, stop: StopSignal | None = None) -> Tuning:
+        """Measure, seconds long, and run so from now on. What was read stays read: it has a context of its own.
+
+        raises  StoppedError: nothing was found out, all is as before
+        """
+        cores = _physical_cores()
+        beside = LlamaRuntime(
+            str(self.path),
+            context_tokens=CALIBRATION_TOKENS,
+            threads=self._threads or cores,
+            batch_tokens=max(BATCHES),
+            model_of=self._loaded(),
+        )
+        try:
+            self.tune(Calibration(beside, cores=cores, threads=self._threads).run(stop))
+        finally:
+            beside.close()
+        return self._tuning
 
     # ── counting ─────────────────────────────────────────────────────────────
 
@@ -111,13 +163,21 @@ class LlamaCppChatModel:
         """How many tokens of this prompt the model has read already."""
         return self._loaded().kept_prefix(self.prompt_tokens(messages))
 
+    def read_ahead(self, messages: Sequence[ChatMessage], *, at_most: int = 256, stop: StopSignal | None = None) -> int:
+        """Read some of what a prompt begins with that has these messages and then a question; returns what is left.
+
+        raises  StoppedError; what was read until then stays read
+        """
+        runtime = self._loaded()
+        tokens = self._opening_tokens(messages)[: self.context_tokens - 1]
+        known = runtime.known(tokens)
+        if known < len(tokens):
+            runtime.read(tokens[: known + at_most], stop)
+        return max(0, len(tokens) - known - at_most)
+
     def prompt_tokens(self, messages: Sequence[ChatMessage]) -> list[int]:
         """The ids that are sent. Turn markers are special tokens only where the template wrote them."""
-        runtime = self._loaded()
-        ids = [token for part in self._template.render(messages) for token in self._part_tokens(runtime, part)]
-        if runtime.adds_bos and runtime.bos >= 0 and ids[:1] != [runtime.bos]:
-            ids.insert(0, runtime.bos)
-        return ids
+        return self._tokens_of(self._template.render(messages))
 
     # ── answering ────────────────────────────────────────────────────────────
 
@@ -146,35 +206,68 @@ class LlamaCppChatModel:
         with runtime.sampler(
             temperature=request.temperature, top_p=request.top_p, seed=request.seed, grammar=grammar
         ) as sampler:
-            for delta in self._written(runtime, sampler, request, min(room, request.max_tokens), stop):
+            for delta in self._written(runtime, sampler, request, prompt, min(room, request.max_tokens), stop):
                 if delta.token_usage is not None:
                     usage = TokenUsage(len(prompt), delta.token_usage.output_tokens)
                     delta = ChatDelta(delta.text, delta.finish_reason, usage, reused)
                 yield delta
 
-    def _written(self, runtime, sampler, request: ChatRequest, limit: int, stop) -> Iterator[ChatDelta]:
+    def _written(
+        self, runtime: LlamaRuntime, sampler: Sampler, request: ChatRequest, prompt: list[int], limit: int, stop
+    ) -> Iterator[ChatDelta]:
         pieces, gate = Utf8Pieces(), StopText((*request.stop, *self._markers))
+        writer = self._writer(runtime, sampler, request, prompt, limit)
         reason = "length"
-        count = 0
-        while count < limit:
-            token = sampler.next()
-            if token in self._ending or runtime.ends(token):
-                reason = "stop"
-                break
-            count += 1
-            text = gate.feed(pieces.text(runtime.piece(token)))
-            if text:
-                yield ChatDelta(text)
-            if gate.found:
-                reason = "stop"
-                break
-            try:
-                # Also the last one, so that a continued answer finds it in the context.
-                runtime.append([token], stop)
-            except StoppedError:
-                reason = "stopped"
-                break
-        yield ChatDelta(gate.rest(), reason, TokenUsage(0, count))
+        tokens: list[int] = []
+        text = ""
+        try:
+            while len(tokens) < limit:
+                token = writer.next()
+                if token in self._ending or runtime.ends(token):
+                    reason = "stop"
+                    break
+                tokens.append(token)
+                shown = gate.feed(pieces.text(runtime.piece(token)))
+                text += shown
+                if shown:
+                    yield ChatDelta(shown)
+                if gate.found:
+                    reason = "stop"
+                    break
+                try:
+                    # Also the last one, so that a continued answer finds it in the context.
+                    writer.take(token, stop)
+                except StoppedError:
+                    reason = "stopped"
+                    break
+        finally:
+            writer.close()
+        rest = gate.rest()
+        if not gate.found:
+            self._keep_written(request.messages, text + rest, tokens)
+        yield ChatDelta(rest, reason, TokenUsage(0, len(tokens)))
+
+    def _writer(self, runtime, sampler, request: ChatRequest, prompt: list[int], limit: int):
+        """Drafts are checked by what the model would choose anyway: not by chance, and not within a grammar."""
+        if request.temperature > 0 or request.json_schema is not None or not self._may_draft(runtime):
+            return TokenWriter(runtime, sampler)
+        tuning = self._tuning or _UNKNOWN_TUNING
+        lookup = PromptLookup(prompt, self._ending)
+        gain = DraftGain(tuning.pair_cost, tuning.triple_cost)
+        return DraftingTokenWriter(runtime, sampler, lookup, gain, limit=limit, is_exact=tuning.is_exact)
+
+    def _may_draft(self, runtime: LlamaRuntime) -> bool:
+        if self._drafting == "off" or not runtime.can_forget:
+            return False
+        return self._drafting == "on" or (self._tuning is not None and self._tuning.drafting_pays)
+
+    def _keep_written(self, messages: Sequence[ChatMessage], text: str, tokens: list[int]) -> None:
+        """Of an answer that was gone on with, the whole."""
+        if messages and messages[-1].role == "assistant":
+            begun = messages[-1].text
+            tokens = [*self._part_tokens(PromptPart(begun, False, "assistant")), *tokens]
+            text = begun + text
+        self._answers.keep(text, tokens)
 
     # ── inside ───────────────────────────────────────────────────────────────
 
@@ -204,9 +297,33 @@ class LlamaCppChatModel:
         self._ending = frozenset(markers)
         self._markers = tuple(dict.fromkeys([*map(written, sorted(markers)), *TURN_MARKERS]))
 
-    @staticmethod
-    def _part_tokens(runtime: LlamaRuntime, part: PromptPart) -> list[int]:
-        return runtime.tokenize(part.text, special=part.is_template)
+    def _tokens_of(self, parts: Sequence[PromptPart]) -> list[int]:
+        runtime = self._loaded()
+        tokens = [token for part in parts for token in self._part_tokens(part)]
+        if runtime.adds_bos and runtime.bos >= 0 and tokens[:1] != [runtime.bos]:
+            tokens.insert(0, runtime.bos)
+        return tokens
+
+    def _part_tokens(self, part: PromptPart) -> list[int]:
+        """An answer of this model keeps the tokens that it was written with: they are in the context already."""
+        written = self._answers.tokens_of(part.text) if part.role == "assistant" else None
+        return self._loaded().tokenize(part.text, special=part.is_template) if written is None else written
+
+    def _opening_tokens(self, messages: Sequence[ChatMessage]) -> list[int]:
+        """What every prompt of these messages and one more question begins with."""
+        parts = self._template.render([*messages, ChatMessage("user", "?")])
+        question = max(place for place, part in enumerate(parts) if not part.is_template)
+        before = parts[:question]
+        # Where the template has no system role the rules stand in the question's own turn.
+        return self._tokens_of(before) if before else []
+
+    def _apply_tuning(self) -> None:
+        if self._runtime is None:
+            return
+        tuning, cores = self._tuning, self._threads or _physical_cores()
+        read, write = (tuning.read_threads, tuning.write_threads) if tuning and not self._threads else (cores, cores)
+        self._runtime.set_threads(write=write, read=read)
+        self._runtime.set_batch_tokens(tuning.batch_tokens if tuning else self._batch_tokens)
 
     def _check_memory(self) -> None:
         need, free = self.memory_bytes, self._free_bytes()

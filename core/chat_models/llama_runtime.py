@@ -10,10 +10,15 @@ from __future__ import annotations
 import ctypes
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from core.errors import ConfigError, ModelError, StoppedError
+from core.chat_models.llama_sampling import Sampler
+from core.errors import ModelError, StoppedError
 from core.protocols import StopSignal
+
+if TYPE_CHECKING:
+    import numpy as np
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +32,10 @@ class LlamaRuntime:
     """A loaded model with a context of `context_tokens`.
 
     path            a GGUF file
-    threads         for writing and for reading a prompt
+    threads         for writing and for reading a prompt; `set_threads` tells the two apart
     batch_tokens    tokens read in one go; larger needs more memory and isn't faster on a processor
     vocab_only      only the tokenizer and the metadata: fast, small, can't decode
+    model_of        a runtime of the same file that outlives this one: its weights are used, only the context is new
     raises          ModelError with llama.cpp's own reason
     """
 
@@ -42,25 +48,32 @@ class LlamaRuntime:
         gpu_layers: int = 0,
         batch_tokens: int = 512,
         vocab_only: bool = False,
+        model_of: LlamaRuntime | None = None,
     ) -> None:
         self._c = c = _library()
-        self.batch_tokens = min(batch_tokens, context_tokens)
+        self.batch_tokens = self._most_batch_tokens = min(batch_tokens, context_tokens)
         self._stop: StopSignal | None = None
         self._context = self._model = None
         self._kept: list[int] = []  # what the context has read, in order
 
+        self._owns_model = model_of is None
+        self._model = model_of._model if model_of is not None else self._load(path, gpu_layers, vocab_only)
+        self._vocab = c.llama_model_get_vocab(self._model)
+        if not vocab_only:
+            self._open_context(context_tokens, threads)
+
+    def _load(self, path: str, gpu_layers: int, vocab_only: bool):
+        c = self._c
         parameters = c.llama_model_default_params()
         parameters.n_gpu_layers = 0x7FFFFFFF if gpu_layers < 0 else gpu_layers
         parameters.vocab_only = vocab_only
         # Reading the file instead of mapping it leaves 590 MB less resident once weights are repacked.
         parameters.load_mode = c.LLAMA_LOAD_MODE_NONE
         with _Captured() as said:
-            self._model = c.llama_model_load_from_file(path.encode(), parameters)
-        if not self._model:
+            model = c.llama_model_load_from_file(path.encode(), parameters)
+        if not model:
             raise ModelError(said.reason() or "llama.cpp could not load it")
-        self._vocab = c.llama_model_get_vocab(self._model)
-        if not vocab_only:
-            self._open_context(context_tokens, threads)
+        return model
 
     def _open_context(self, context_tokens: int, threads: int) -> None:
         c = self._c
@@ -83,7 +96,7 @@ class LlamaRuntime:
         """Free the context, then the model. Twice does no harm."""
         if self._context:
             self._c.llama_free(self._context)
-        if self._model:
+        if self._model and self._owns_model:
             self._c.llama_model_free(self._model)
         self._context = self._model = None
         self._kept = []
@@ -132,40 +145,91 @@ class LlamaRuntime:
 
     # ── reading and writing ──────────────────────────────────────────────────
 
-    def kept_prefix(self, tokens: Sequence[int]) -> int:
-        """How many of these tokens the context has read already; the last one is always read again."""
+    def set_threads(self, *, write: int, read: int) -> None:
+        self._c.llama_set_n_threads(self._context, write, read)
+
+    def set_batch_tokens(self, batch_tokens: int) -> None:
+        """Read in smaller steps from now on; never larger ones than the context was made for."""
+        self.batch_tokens = max(1, min(batch_tokens, self._most_batch_tokens))
+
+    @property
+    def can_forget(self) -> bool:
+        """Recurrent models can't forget their last tokens alone."""
+        c = self._c
+        return not (c.llama_model_is_recurrent(self._model) or c.llama_model_is_hybrid(self._model))
+
+    @property
+    def length(self) -> int:
+        """Tokens in the context."""
+        return len(self._kept)
+
+    def known(self, tokens: Sequence[int]) -> int:
+        """How many of these tokens, from the first on, the context has read already."""
         same = 0
         for ours, theirs in zip(self._kept, tokens, strict=False):
             if ours != theirs:
                 break
             same += 1
-        return min(same, len(tokens) - 1)
+        return same
+
+    def kept_prefix(self, tokens: Sequence[int]) -> int:
+        """How many needn't be read again; the last one always is, for what follows it."""
+        return min(self.known(tokens), len(tokens) - 1)
 
     def read(self, tokens: Sequence[int], stop: StopSignal | None = None) -> int:
         """Make the context hold exactly these tokens; returns how many were kept from before.
 
         raises StoppedError when stop is set (noticed within milliseconds, also in the middle of a batch)
         """
-        kept = self.kept_prefix(tokens)
-        if not self._c.llama_memory_seq_rm(self._memory, 0, kept, -1):
-            # Recurrent models can't forget a part.
-            self._c.llama_memory_clear(self._memory, True)
-            kept = 0
-        self._kept = list(tokens[:kept])
+        kept = self.forget_from(self.kept_prefix(tokens))
         for start in range(kept, len(tokens), self.batch_tokens):
             self.append(tokens[start : start + self.batch_tokens], stop)
         return kept
 
+    def forget_from(self, length: int) -> int:
+        """Keep so many tokens and forget what came after them; returns how many are left."""
+        if length >= len(self._kept):
+            return len(self._kept)
+        if not self._c.llama_memory_seq_rm(self._memory, 0, length, -1):
+            # Recurrent models can't forget a part.
+            self._c.llama_memory_clear(self._memory, True)
+            length = 0
+        del self._kept[length:]
+        return length
+
     def append(self, tokens: Sequence[int], stop: StopSignal | None = None) -> None:
-        """Read at most batch_tokens more."""
+        """Read at most batch_tokens more; what may follow the last of them can be sampled then."""
+        array = (ctypes.c_int32 * len(tokens))(*tokens)
+        self._decode(self._c.llama_batch_get_one(array, len(tokens)), tokens, stop)
+
+    def append_each(self, tokens: Sequence[int], stop: StopSignal | None = None) -> None:
+        """Read a few tokens at once; what may follow each of them can be sampled then, by its place."""
+        batch = self._c.llama_batch_init(len(tokens), 0, 1)
+        try:
+            batch.n_tokens = len(tokens)
+            for place, token in enumerate(tokens):
+                batch.token[place], batch.pos[place] = token, len(self._kept) + place
+                batch.n_seq_id[place], batch.seq_id[place][0] = 1, 0
+                batch.logits[place] = 1
+            self._decode(batch, tokens, stop)
+        finally:
+            self._c.llama_batch_free(batch)
+
+    def logits(self, place: int = -1) -> np.ndarray:
+        """Of the token at `place` of the last batch: a copy, float32, shape (vocabulary,)"""
+        import numpy as np
+
+        row = self._c.llama_get_logits_ith(self._context, place)
+        return np.ctypeslib.as_array(row, (self._c.llama_vocab_n_tokens(self._vocab),)).copy()
+
+    def _decode(self, batch, tokens: Sequence[int], stop: StopSignal | None) -> None:
         if stop is not None and stop.is_set():
             raise StoppedError("stopped")
-        batch = (ctypes.c_int32 * len(tokens))(*tokens)
-        self._stop = stop
+        self._stop = _log.stop = stop
         try:
-            code = self._c.llama_decode(self._context, self._c.llama_batch_get_one(batch, len(tokens)))
+            code = self._c.llama_decode(self._context, batch)
         finally:
-            self._stop = None
+            self._stop = _log.stop = None
         if code == 0:
             self._kept.extend(tokens)
             return
@@ -174,61 +238,8 @@ class LlamaRuntime:
             raise StoppedError("stopped")
         raise ModelError(f"the chat model failed while reading (llama.cpp code {code}); the log has the details")
 
-    def sampler(self, *, temperature: float, top_p: float, seed: int, grammar: str | None = None) -> _Sampler:
-        return _Sampler(self._c, self._context, self._vocab, temperature, top_p, seed, grammar)
-
-
-class _Sampler:
-    """Picks the next token. A context manager, so that it is freed whatever happens."""
-
-    def __init__(self, c, context, vocab, temperature: float, top_p: float, seed: int, grammar: str | None) -> None:
-        self._c, self._context = c, context
-        self._chain = c.llama_sampler_chain_init(c.llama_sampler_chain_default_params())
-        if grammar is not None:
-            made = c.llama_sampler_init_grammar(vocab, grammar.encode(), b"root")
-            if not made:
-                self.close()
-                raise ConfigError("this JSON schema can't be turned into a grammar; use simpler types")
-            c.llama_sampler_chain_add(self._chain, made)
-        for part in _chain_of(c, temperature, top_p, seed):
-            c.llama_sampler_chain_add(self._chain, part)
-
-    def next(self) -> int:
-        return self._c.llama_sampler_sample(self._chain, self._context, -1)
-
-    def close(self) -> None:
-        if self._chain:
-            self._c.llama_sampler_free(self._chain)
-        self._chain = None
-
-    def __enter__(self) -> _Sampler:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _chain_of(c, temperature: float, top_p: float, seed: int) -> list:
-    if temperature <= 0:
-        return [c.llama_sampler_init_greedy()]
-    return [
-        c.llama_sampler_init_top_k(40),
-        c.llama_sampler_init_top_p(top_p, 1),
-        c.llama_sampler_init_temp(temperature),
-        c.llama_sampler_init_dist(seed & 0xFFFFFFFF),
-    ]
-
-
-def grammar_of(schema: Mapping) -> str:
-    """The GBNF grammar of a JSON schema. raises ConfigError for one that llama.cpp can't follow"""
-    import json
-
-    from llama_cpp.llama_grammar import json_schema_to_gbnf
-
-    try:
-        return json_schema_to_gbnf(json.dumps(schema))
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ConfigError(f"this JSON schema can't be turned into a grammar: {error}") from error
+    def sampler(self, *, temperature: float, top_p: float, seed: int, grammar: str | None = None) -> Sampler:
+        return Sampler(self._c, self._context, self._vocab, temperature, top_p, seed, grammar)
 
 
 class _Captured:
@@ -262,8 +273,11 @@ def _library():
             line = text.decode("utf-8", "replace").rstrip("\n")
             if level == 4 and getattr(_log, "lines", None) is not None:
                 _log.lines.append(line)
+            stop = getattr(_log, "stop", None)
+            # Somebody wanted it to end: that it did is no news.
+            shown = logging.DEBUG if stop is not None and stop.is_set() else _LOG_LEVELS.get(level, logging.DEBUG)
             if line.strip(". "):
-                logger.log(_LOG_LEVELS.get(level, logging.DEBUG), "%s", line)
+                logger.log(shown, "%s", line)
 
         _callbacks.append(write)
         c.llama_log_set(write, ctypes.c_void_p(0))

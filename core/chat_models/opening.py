@@ -11,7 +11,13 @@ from core.protocols import ChatModel
 
 
 def open_chat_model(
-    name: str, models_dir: Path, *, context_tokens: int = 4096, threads: int = 0, gpu_layers: int = 0
+    name: str,
+    models_dir: Path,
+    *,
+    context_tokens: int = 4096,
+    threads: int = 0,
+    gpu_layers: int = 0,
+    drafting: str = "auto",
 ) -> ChatModel:
     """The model that `name` means: 'echo', a name of the catalogue, or the path of a GGUF file.
 
@@ -22,5 +28,10 @@ def open_chat_model(
         return EchoChatModel(context_tokens=context_tokens, delay_s=0.03)
     path = model_catalogue.locate(name, models_dir, kind="chat")
     return LlamaCppChatModel(
-        path, name=Path(name).stem, context_tokens=context_tokens, threads=threads, gpu_layers=gpu_layers
+        path,
+        name=Path(name).stem,
+        context_tokens=context_tokens,
+        threads=threads,
+        gpu_layers=gpu_layers,
+        drafting=drafting,
     )

@@ -100,6 +100,11 @@ class PromptPacker:
             min(self.answer_tokens, self.model.context_tokens - tokens),
         )  # fmt: skip
 
+    def beginning(self, history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+        """Rules and turns that the next prompt begins with, whatever is asked, if there is room for them then."""
+        rules = [ChatMessage("system", self.rules)] if self.rules else []
+        return (*rules, *self._within_memory(list(history), []))
+
     # ── what stays ───────────────────────────────────────────────────────────
 
     def _within_source_tokens(self, contents: list[Content], cut: list[Cut]) -> list[Content]:
@@ -124,6 +129,10 @@ class PromptPacker:
         costs = [self._count(message.text) for message in history]
         while start < len(history) and sum(costs[start:]) > self.memory_tokens:
             start = _next_turn(history, start + 1, len(history))
+        if start == len(history):
+            # Of turns so long that a block is more than fits, as many as fit.
+            start = next((at for at in _questions(history) if sum(costs[at:]) <= self.memory_tokens), start)
+            start = max(start, len(history) - self.memory_messages)
         if start:
             cut.append(Cut("turn", "older than what memory keeps", messages=start))
         return history[start:]
@@ -213,6 +222,10 @@ def _next_turn(history: Sequence[ChatMessage], at_least: int, end: int) -> int:
     while start < end and history[start].role != "user":
         start += 1
     return min(start, end)
+
+
+def _questions(history: Sequence[ChatMessage]) -> list[int]:
+    return [place for place, message in enumerate(history) if message.role == "user"]
 
 
 def _longest(text: str, fits) -> int:

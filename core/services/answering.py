@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from core.errors import FootnoteError, NotFoundError, StorageError
 from core.events import Event
@@ -36,6 +37,8 @@ class AnswerEngine:
         self._wake, self._closing = threading.Event(), threading.Event()
         self._stops: dict[int, threading.Event] = {}
         self._one_at_a_time = threading.Lock()
+        self._wanting = 0  # answers that want the model, or have it
+        self._counting = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -95,7 +98,23 @@ class AnswerEngine:
                 # A full disk or a locked database may pass.
                 logger.error("the answer engine waits: %s", error)
                 self._closing.wait(_AFTER_ERROR_S)
-            self._wake.wait(_IDLE_S)
+            if not self._did_idle_work():
+                self._wake.wait(_IDLE_S)
+
+    def _did_idle_work(self) -> bool:
+        """A little of what there is to do while nobody asks; a question ends it at once."""
+        if not self._one_at_a_time.acquire(blocking=False):
+            return False
+        try:
+            return self._runner.idle.step(_Wanted(self._is_wanted))
+        except StorageError as error:
+            logger.warning("idle work waits: %s", error)
+            return False
+        finally:
+            self._one_at_a_time.release()
+
+    def _is_wanted(self) -> bool:
+        return self._wake.is_set() or self._closing.is_set() or self._wanting > 0
 
     def _run(
         self, message: MessageRecord, on_event: Callable[[Event], None] | None = None, *, may_wait: bool = False
@@ -104,15 +123,22 @@ class AnswerEngine:
         self._stops[message.id] = stop
         watcher = threading.Thread(target=self._watch, args=(message.id, stop, ended), name="answer-watch", daemon=True)
         watcher.start()
+        self._want(1)
         try:
             with self._one_at_a_time:
                 self._runner.run(
                     message, stop, is_closing=self._closing.is_set, on_event=on_event or _nobody, may_wait=may_wait
                 )
+                self._runner.rest(message)
         finally:
+            self._want(-1)
             ended.set()
             del self._stops[message.id]
             watcher.join()
+
+    def _want(self, more: int) -> None:
+        with self._counting:
+            self._wanting += more
 
     def _watch(self, message_id: int, stop: threading.Event, ended: threading.Event) -> None:
         """Keeps the lease, and hears of a stop, a deletion or a lost lease."""
@@ -132,6 +158,13 @@ class AnswerEngine:
                 stop.set()
             except FootnoteError as error:
                 logger.warning("watching answer %d: %s", message_id, error)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A stop signal that asks each time."""
+
+    is_set: Callable[[], bool]
 
 
 def _nobody(event: Event) -> None:

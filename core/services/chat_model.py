@@ -54,6 +54,10 @@ class ChatModelOwner:
                 raise self._error or ModelError("the chat model was closed")
             return self._model
 
+    def ready(self) -> ChatModel | None:
+        """The model if it is loaded; loads nothing and waits for nothing."""
+        return self._model if self._state.state == "ready" else None
+
     def state(self) -> ModelState:
         """What people see. A model that was missing is looked for again now and then."""
         if self._state.state == "missing" and time.monotonic() - self._tried > _LOOK_AGAIN_S:

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from core.domain import ChatMessage, Content
 from core.errors import FootnoteError, NotFoundError, StoppedError
 from core.events import Complete, Event, Failed, Partial, Result
-from core.protocols import ComputeGate, ContentInjector, ConversationStore, DocumentStore, StopSignal
+from core.protocols import ChatModel, ComputeGate, ContentInjector, ConversationStore, DocumentStore, StopSignal
 from core.query import InvocationParameters, Query, QueryMetadata
 from core.rag.executor import IdleThreadExecutor
 from core.rag.injectors import NumberedContentInjector
@@ -28,6 +28,8 @@ from core.rag.scope import PARAMETER as SCOPE
 from core.records import MessageRecord, Source
 from core.services import chat_texts as say
 from core.services.chat_model import ChatModelOwner
+from core.services.idle_work import IdleWork
+from core.services.model_figures import ModelFigures
 from core.services.turn import OnEvent, Turn
 from core.services.turn_record import considered
 from core.services.turn_writing import AnswerWriter
@@ -59,6 +61,9 @@ class TurnRunner:
     injector  makes the prompt's last message; overview_injector for questions about whole documents
     executor  runs the search, so that a stop needn't wait for it
     arriving  the jobs that bring documents into a collection (None: any), the first of them first
+    figures   what is known of the model's speed here
+
+    `idle` is what the model can do between two questions.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class TurnRunner:
         overview_injector: ContentInjector | None = None,
         executor: Executor | None = None,
         arriving: Callable[[str | None], Sequence[int]] = lambda collection: (),
+        figures: ModelFigures | None = None,
     ) -> None:
         self._settings, self._store, self._gate = settings, store, gate
         self._augmentor, self._documents = augmentor, documents
@@ -83,7 +89,9 @@ class TurnRunner:
         self._overview_injector = overview_injector or NumberedContentInjector(prompt_template=OVERVIEW_TEMPLATE)
         self._executor = executor or IdleThreadExecutor()
         self._arriving = arriving
-        self._writer = AnswerWriter(settings, model)
+        self.figures = figures or ModelFigures()
+        self._writer = AnswerWriter(settings, model, self.figures)
+        self.idle = IdleWork(gate, self.figures, model.ready, self._beginning)
 
     def run(
         self,
@@ -114,6 +122,17 @@ class TurnRunner:
             # A bug must not end the engine's thread: nobody would get an answer any more.
             logger.exception("answer %d failed", message.id)
             self._fail(message.id, FootnoteError(say.BROKEN), on_event)
+
+    def rest(self, message: MessageRecord) -> None:
+        """Its turn is over: the model may get ready for the conversation's next question.
+
+        Unless the same answer is likely to be gone on with, or made again: then the model keeps what it has read.
+        """
+        try:
+            ended = self._store.message(message.id).state in ("complete", "stopped")
+        except FootnoteError:
+            ended = False
+        self.idle.answered(message.conversation_id if ended else None)
 
     def _answer(self, turn: Turn, may_wait: bool) -> None:
         if turn.message.record.get("goes_on") and turn.message.text:
@@ -146,6 +165,10 @@ class TurnRunner:
         turn.check_stop()
         record = {**turn.message.record, "after_jobs": list(arriving[:_FIRST_JOBS])}
         self._store.update_message(turn.message.id, state="waiting", record=record)
+
+    def _beginning(self, model: ChatModel, conversation_id: str) -> Sequence[ChatMessage]:
+        conversation = self._store.get(conversation_id)
+        return self._writer.beginning(model, conversation, self._store.memory(conversation_id))
 
     def _typed_before(self, turn: Turn) -> list[ChatMessage]:
         """The turns before, as they were typed: what a follow-up refers to."""

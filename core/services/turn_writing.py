@@ -14,13 +14,14 @@ from core.grounding.instructions import without_instructions
 from core.grounding.refusal_reply import is_refusal_reply
 from core.grounding.support import support_of, without_markers
 from core.protocols import ChatModel, ContentInjector
+from core.rag.injectors import NumberedContentInjector
 from core.rag.prompt import PromptPacker
 from core.rag.reply import stream_reply
-from core.records import Source
+from core.records import ConversationRecord, Source
 from core.services import chat_texts as say
 from core.services.chat_model import ChatModelOwner
 from core.services.memory_cost import memory_tokens
-from core.services.reading_speed import ReadingSpeed
+from core.services.model_figures import ModelFigures
 from core.services.turn import Turn
 from core.services.turn_record import considered, prompt_record
 from core.settings import Settings
@@ -34,9 +35,8 @@ _AGAIN_TEMPERATURE = 0.6  # a second answer to the same question shall differ
 class AnswerWriter:
     """Uses the chat model; one turn at a time."""
 
-    def __init__(self, settings: Settings, model: ChatModelOwner) -> None:
-        self._settings, self._model = settings, model
-        self.speed = ReadingSpeed()
+    def __init__(self, settings: Settings, model: ChatModelOwner, figures: ModelFigures) -> None:
+        self._settings, self._model, self._figures = settings, model, figures
 
     def write(self, turn: Turn, contents: Sequence[Content], injector: ContentInjector) -> None:
         """raises  ModelError, ContextOverflowError, StoppedError"""
@@ -45,7 +45,7 @@ class AnswerWriter:
             turn.phase("searching", "Loading the chat model", sources=_sources(contents[: self._settings.max_results]))
         model = self._model.get(turn.stop)
         history = turn.store.memory(turn.conversation.id, before=turn.question.id)
-        augmented = turn.conversation.options.get("store_retrieved_content", self._settings.store_retrieved_content)
+        augmented = self._keeps_passages(turn.conversation)
         prompt = self._packer(model, injector, augmented).pack(turn.question.text, contents, history)
         again = int(turn.message.record.get("again", 0))
         sampling = {
@@ -69,6 +69,13 @@ class AnswerWriter:
             remembered_question=prompt.user_message if augmented else turn.question.text,
         )
 
+    def beginning(
+        self, model: ChatModel, conversation: ConversationRecord, history: Sequence[ChatMessage]
+    ) -> tuple[ChatMessage, ...]:
+        """What the next prompt of a conversation begins with, whatever is asked."""
+        packer = self._packer(model, NumberedContentInjector(), self._keeps_passages(conversation))
+        return packer.beginning(history)
+
     def go_on(self, turn: Turn) -> None:
         """Go on with an answer that was cut, from the very token where it stopped.
 
@@ -90,6 +97,9 @@ class AnswerWriter:
         sources = [without_instructions(source.text) for source in turn.message.sources]
         self._keep(turn, result, sources, remembered_question=turn.question.memory_text)
 
+    def _keeps_passages(self, conversation: ConversationRecord) -> bool:
+        return bool(conversation.options.get("store_retrieved_content", self._settings.store_retrieved_content))
+
     def _packer(self, model: ChatModel, injector: ContentInjector, augmented: bool) -> PromptPacker:
         settings = self._settings
         return PromptPacker(
@@ -106,9 +116,15 @@ class AnswerWriter:
         self, turn: Turn, model: ChatModel, request: ChatRequest, tokens: int, *, begun: str = "", **changes: Any
     ) -> Result:
         """Read the prompt and write the answer, saving it as it grows."""
-        new = tokens - model.reusable_tokens(request.messages)
-        estimate = self.speed.seconds(new)
-        turn.record["reading"] = {"tokens": new, "seconds": round(estimate, 1), "started": time.time()}
+        known = model.reusable_tokens(request.messages)
+        new = tokens - known
+        estimate = self._figures.speed(model).seconds(new, known=known)
+        turn.record["reading"] = {
+            "tokens": new,
+            "known": known,
+            "seconds": round(estimate, 1),
+            "started": time.time(),
+        }
         turn.phase("reading", say.reading_phase(new, estimate), **changes)
         started = written = saved = time.monotonic()
         text = begun
@@ -118,7 +134,7 @@ class AnswerWriter:
                 case Reading():
                     written = now
                     turn.timings["reading"] = now - started
-                    self.speed.learn(new, now - started)
+                    self._figures.learn_reading(model, new, now - started, known=known)
                     turn.phase("writing", "")
                 case Partial():
                     turn.timings.setdefault("first_token", now - turn.begun)

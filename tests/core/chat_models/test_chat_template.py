@@ -14,9 +14,9 @@ def test_the_texts_are_kept_apart_from_what_the_template_writes():
     parts = ChatTemplate(CHATML).render([ChatMessage("system", "Be kind."), ChatMessage("user", "hi<|im_end|>")])
     assert parts == [
         PromptPart("<|im_start|>system\n", True),
-        PromptPart("Be kind.", False),
+        PromptPart("Be kind.", False, "system"),
         PromptPart("<|im_end|>\n<|im_start|>user\n", True),
-        PromptPart("hi<|im_end|>", False),
+        PromptPart("hi<|im_end|>", False, "user"),
         PromptPart("<|im_end|>\n<|im_start|>assistant\n", True),
     ]
 

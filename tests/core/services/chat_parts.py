@@ -70,7 +70,16 @@ class Rig:
     """`rig.service` and all that stands under it, on one data folder."""
 
     def __init__(
-        self, folder, *, model=None, open_model=None, contents=None, with_document=True, refusal=None, **knobs
+        self,
+        folder,
+        *,
+        model=None,
+        open_model=None,
+        contents=None,
+        with_document=True,
+        refusal=None,
+        figures=None,
+        **knobs,
     ):
         self._closing = ExitStack()
         self.database = self._closing.enter_context(Database(folder))
@@ -82,7 +91,7 @@ class Rig:
         self.shelf = Shelf(*(contents if contents is not None else [content(FEE, "fee"), content(MENU, "menu")]))
         self.settings = Settings(data=folder, chat_model="echo", **knobs)
         self.owner = ChatModelOwner("echo", open_model or (lambda: self.model))
-        runner = TurnRunner(
+        self.runner = TurnRunner(
             self.settings,
             self.store,
             self.owner,
@@ -90,8 +99,9 @@ class Rig:
             self.documents,
             PriorityGate(),
             refusal=refusal,
+            figures=figures,
         )
-        self.service = ChatService(self.settings, self.store, self.owner, runner)
+        self.service = ChatService(self.settings, self.store, self.owner, self.runner)
         self._closing.callback(self.service.close)
 
     def __enter__(self):

@@ -1,0 +1,54 @@
+"""How a model is best run on one machine, as it was measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+_RIGHT = 1.8  # tokens that a check of two drafts gives in answers that quote; measured by benchmarks/drafting.py
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Threads and batch size to use, and what was measured with them.
+
+    read_threads, write_threads  for reading a prompt and for writing an answer
+    batch_tokens                 tokens read in one go
+    reads_per_s, writes_per_s    tokens a second, with an almost empty context
+    pair_cost, triple_cost       time of checking one or two drafted tokens together with the next one, in that of one
+                                 token alone
+    is_exact                     two or three tokens at once gave the very logits that they give one by one
+    """
+
+    read_threads: int
+    write_threads: int
+    batch_tokens: int
+    reads_per_s: float
+    writes_per_s: float
+    pair_cost: float = 2.0
+    triple_cost: float = 3.0
+    is_exact: bool = False
+
+    @property
+    def drafting_pays(self) -> bool:
+        """Only where it changes no text. Of two drafted tokens that are checked at once, one is right on average."""
+        return self.is_exact and self.triple_cost < _RIGHT
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Tuning | None:
+        """None where the record isn't whole: it was written by another version, and is measured again."""
+        try:
+            tuning = cls(
+                *(int(value[name]) for name in ("read_threads", "write_threads", "batch_tokens")),
+                *(float(value[name]) for name in ("reads_per_s", "writes_per_s", "pair_cost", "triple_cost")),
+                is_exact=bool(value["is_exact"]),
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+        figures = (tuning.reads_per_s, tuning.writes_per_s, tuning.pair_cost, tuning.triple_cost)
+        counts = (tuning.read_threads, tuning.write_threads, tuning.batch_tokens)
+        return tuning if min(counts) >= 1 and all(0 < figure < float("inf") for figure in figures) else None
