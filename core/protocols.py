@@ -135,8 +135,8 @@ class EmbeddingStore(Protocol):
 
     def search(self, request: EmbeddingSearchRequest) -> list[EmbeddingMatch]: ...
 
-    # A store may also have `search_ids(request) -> list[tuple[str, float]]`: (id, cosine) of the entries with a segment
-    # that `search` would find, best first, without reading them.
+    # A store may also have `search_ids(request) -> list[tuple[str, float]]`: (id, cosine) of what `search` would
+    # find, best first, without reading the segments.
 
     def remove(self, id: str) -> None: ...
 
@@ -356,7 +356,7 @@ class DocumentStore(Protocol):
         """The characters start to end of its text, without reading the rest of a long one."""
         ...
 
-    def segments(self, document_id: int) -> list[SegmentRecord]: ...
+    def segments(self, document_id: int, *, limit: int | None = None, offset: int = 0) -> list[SegmentRecord]: ...
 
     def segment(self, segment_id: str) -> SegmentRecord: ...
 

@@ -7,11 +7,12 @@ not used: it can't score named segments, clamps its idf, and takes 177 ms for an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
 
 from core.domain import KeywordMatch, KeywordScore
 from core.errors import ConfigError
@@ -20,10 +21,11 @@ from core.text.phrases import Phrase
 from core.text.postings import Postings
 from core.text.terms import QueryTerm, locate_query_terms
 from storage.database import Database
+from storage.lookups import ASKED, rows_of
 from storage.postings_cache import PostingsCache
-from storage.segment_ids import ids_of, uids_of
+from storage.segment_ids import uids_of
 from storage.segment_rows import load_segments
-from storage.tables import DOCUMENT_STORE
+from storage.tables import DOCUMENT_STORE, is_visible, segments
 
 
 class SqliteKeywordIndex:
@@ -40,7 +42,8 @@ class SqliteKeywordIndex:
 
     def warm(self) -> None:
         """Read the postings now rather than at the first search."""
-        self._cache.up_to_date()
+        with self._database.read() as connection:
+            self._cache.up_to_date(connection)
 
     def close(self) -> None:
         """Write the postings' file for the next start."""
@@ -51,12 +54,13 @@ class SqliteKeywordIndex:
         asked = _Asked.of(query, limit)
         if not asked.located:
             return []
-        postings = self._cache.up_to_date()
         with self._database.read() as connection:
+            postings = self._cache.up_to_date(connection)
             rows = self._best(connection, postings, asked, limit, filter)
             ids = postings.ids[rows].tolist()
             found = load_segments(connection, ids, filter)
-            details = self._details(connection, postings, asked, rows)
+            terms = {row.id: row.terms for row in rows_of(connection, _TERMS, ids)}
+        details = _details(postings, asked, rows, terms)
         return [
             KeywordMatch(
                 detail.bm25,
@@ -78,20 +82,20 @@ class SqliteKeywordIndex:
         asked = _Asked.of(query, limit)
         if not asked.located:
             return []
-        postings = self._cache.up_to_date()
         with self._database.read() as connection:
+            postings = self._cache.up_to_date(connection)
             ids = postings.ids[self._best(connection, postings, asked, limit, filter)].tolist()
             uids = uids_of(connection, ids)
         return [uids[id] for id in ids if id in uids]
 
     def scores_of(self, query: str, ids: Sequence[str]) -> dict[str, KeywordScore]:
         asked = _Asked.of(query)
-        postings = self._cache.up_to_date()
         with self._database.read() as connection:
-            uids = {id: uid for uid, id in ids_of(connection, self._store, ids).items()}
-            rows = postings.rows_of(uids)
-            details = self._details(connection, postings, asked, rows)
-        return {uids[id]: detail for id, detail in zip(postings.ids[rows].tolist(), details, strict=True)}
+            postings = self._cache.up_to_date(connection)
+            found = {row.id: row for row in rows_of(connection, _TERMS_BY_UID, ids, store=self._store)}
+        rows = postings.rows_of(found)
+        details = _details(postings, asked, rows, {id: row.terms for id, row in found.items()})
+        return {found[id].uid: detail for id, detail in zip(postings.ids[rows].tolist(), details, strict=True)}
 
     def _best(
         self, connection: Connection, postings: Postings, asked: _Asked, limit: int, filter: Filter | None
@@ -100,29 +104,11 @@ class SqliteKeywordIndex:
         among = None if allowed is None else allowed.among(postings.ids) & postings.is_alive
         return postings.best(asked.terms, limit, optional=asked.optional, allowed=among)
 
-    def _details(
-        self, connection: Connection, postings: Postings, asked: _Asked, rows: np.ndarray
-    ) -> list[KeywordScore]:
-        """Per row its numbers and the words of the query it holds, as they were typed, in the order of the query."""
-        scores = postings.scores_of(asked.terms, rows, optional=asked.optional)
-        ids = postings.ids[rows].tolist()
-        of_segments = dict(self._cache.terms(connection, ids))
-        phrase = Phrase([found.term for found in asked.located if not found.is_joined], scores.rarity)
-        spans: list[list[tuple[int, int]]] = [[] for _ in ids]
-        for found in asked.located:
-            if found.term in scores.held_by:
-                for number in np.flatnonzero(scores.held_by[found.term]).tolist():
-                    spans[number].append((found.start, found.end))
-        return [
-            KeywordScore(
-                float(scores.bm25[number]),
-                float(scores.bm25[number] / scores.most) if scores.most else 0.0,
-                float(scores.coverage[number]),
-                phrase.share_in(of_segments.get(id, ())),
-                tuple(dict.fromkeys(asked.query[start:end] for start, end in _united(spans[number]))),
-            )
-            for number, id in enumerate(ids)
-        ]
+
+_TERMS = select(segments.c.id, segments.c.terms).where(segments.c.id.in_(ASKED))
+_TERMS_BY_UID = select(segments.c.id, segments.c.uid, segments.c.terms).where(
+    segments.c.store == bindparam("store"), segments.c.uid.in_(ASKED), is_visible
+)
 
 
 @dataclass(frozen=True)
@@ -144,6 +130,43 @@ class _Asked:
     @property
     def terms(self) -> list[str]:
         return [found.term for found in self.located]
+
+
+def _details(postings: Postings, asked: _Asked, rows: np.ndarray, terms: Mapping[int, str]) -> list[KeywordScore]:
+    """Per row its numbers and the words of the query it holds, as they were typed, in the order of the query.
+
+    terms  of each segment, joined by blanks
+    """
+    scores = postings.scores_of(asked.terms, rows, optional=asked.optional)
+    words = [found.term for found in asked.located if not found.is_joined]
+    phrase = Phrase(words, scores.rarity)
+    has_pair = np.zeros(len(rows), dtype=bool)
+    for first, second in pairwise(words):
+        if first in scores.held_by and second in scores.held_by:
+            has_pair |= scores.held_by[first] & scores.held_by[second]
+    spans: list[list[tuple[int, int]]] = [[] for _ in rows]
+    for found in asked.located:
+        if found.term in scores.held_by:
+            for number in np.flatnonzero(scores.held_by[found.term]).tolist():
+                spans[number].append((found.start, found.end))
+    return [
+        KeywordScore(
+            bm25,
+            bm25 / scores.most if scores.most else 0.0,
+            coverage,
+            # Without both words of a pair there's nothing to look for.
+            phrase.share_in(terms.get(id, "").split(" ")) if can_have else 0.0,
+            tuple(dict.fromkeys(asked.query[start:end] for start, end in _united(of_row))),
+        )
+        for id, bm25, coverage, can_have, of_row in zip(
+            postings.ids[rows].tolist(),
+            scores.bm25.tolist(),
+            scores.coverage.tolist(),
+            has_pair.tolist(),
+            spans,
+            strict=True,
+        )
+    ]
 
 
 def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

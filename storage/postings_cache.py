@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from core.text.postings import Postings
-from storage.batches import batched
 from storage.database import Database
 from storage.database_errors import storage_error
 from storage.generation import Generation, changes_since, current
+from storage.lookups import ASKED, rows_of
 from storage.postings_file import postings_path, read_postings, write_postings
 from storage.tables import is_visible, segments
 
@@ -34,10 +34,11 @@ class PostingsCache:
         self._state: tuple[Postings, Generation] | None = None
         self._unwritten = 0
 
-    def up_to_date(self) -> Postings:
-        """The postings as they are now, with all that was committed before this call."""
-        # The lock comes first: a view opened before another thread caught up would be older than the postings.
-        with self._lock, self._database.read() as connection:
+    def up_to_date(self, connection: Connection) -> Postings:
+        """The postings at the generation of a transaction that has read nothing yet."""
+        # The lock comes first: the transaction's view begins with its first statement, and would be older than the
+        # postings if another thread caught up in between.
+        with self._lock:
             now = current(connection)
             if self._state is None or self._state[1] != now:
                 postings = self._caught_up(connection) or self._from_file(connection) or self._built(connection)
@@ -52,14 +53,6 @@ class PostingsCache:
             self._try_to_write()
             self._state, self._unwritten = None, 0
 
-    def terms(self, connection: Connection, ids: Sequence[int] | None = None) -> Iterable[tuple[int, list[str]]]:
-        """(id, terms) of all segments, by ascending id; or of those named that there are."""
-        searched = self._searched()
-        pages = [searched] if ids is None else [searched.where(segments.c.id.in_(piece)) for piece in batched(ids)]
-        for page in pages:
-            for id, terms in connection.execute(page):
-                yield id, terms.split(" ") if terms else []
-
     def _caught_up(self, connection: Connection) -> Postings | None:
         """The postings in memory with the changes since; None where they have to be made anew."""
         if self._state is None:
@@ -71,7 +64,7 @@ class PostingsCache:
         if changes is None or len(changes.changed) > max(1000, postings.size):
             return None
         self._unwritten += len(changes.changed) + len(changes.removed)
-        changed = dict(self.terms(connection, changes.changed))
+        changed = {row.id: _terms(row) for row in rows_of(connection, _NAMED, changes.changed, store=self._store)}
         return postings.updated(changed, {*changes.changed, *changes.removed})
 
     def _from_file(self, connection: Connection) -> Postings | None:
@@ -87,7 +80,7 @@ class PostingsCache:
 
     def _built(self, connection: Connection) -> Postings:
         started = time.perf_counter()
-        postings = Postings.of(self.terms(connection))
+        postings = Postings.of(self._all_terms(connection))
         self._unwritten = max(1, postings.size)
         logger.info("read the terms of %d segments in %.2f s", postings.size, time.perf_counter() - started)
         return postings
@@ -102,12 +95,21 @@ class PostingsCache:
         else:
             self._unwritten = 0
 
-    def _count(self, connection: Connection) -> int:
-        return connection.execute(select(func.count()).select_from(self._searched().subquery())).scalar_one()
+    def _all_terms(self, connection: Connection) -> Iterator[tuple[int, list[str]]]:
+        for rows in connection.execute(_SEARCHED.order_by(segments.c.id), {"store": self._store}).partitions(5_000):
+            for row in rows:
+                yield row.id, _terms(row)
 
-    def _searched(self) -> Select:
-        return (
-            select(segments.c.id, segments.c.terms)
-            .where(segments.c.store == self._store, segments.c.text.is_not(None), is_visible)
-            .order_by(segments.c.id)
-        )
+    def _count(self, connection: Connection) -> int:
+        query = select(func.count()).select_from(_SEARCHED.subquery())
+        return connection.execute(query, {"store": self._store}).scalar_one()
+
+
+_SEARCHED = select(segments.c.id, segments.c.terms).where(
+    segments.c.store == bindparam("store"), segments.c.text.is_not(None), is_visible
+)
+_NAMED = _SEARCHED.where(segments.c.id.in_(ASKED))
+
+
+def _terms(row: Row) -> list[str]:
+    return row.terms.split(" ") if row.terms else []

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.domain import Embedding
-from storage.batches import batched
 from storage.database import Database
 from storage.model_rows import model_row
-from storage.stored_entries import with_vectors
-from storage.tables import DOCUMENT_STORE, segments
+from storage.tables import DOCUMENT_STORE
+from storage.vector_rows import vector_rows_by_uid
 from storage.vectors import cosines, from_blobs, unit_vector
 
 
@@ -30,8 +29,7 @@ class SqliteVectorScores:
             model = model_row(connection, self._model_id)
             if model is None or model.dimension != len(query):
                 return {}
-            found = with_vectors(self._store, model, segments.c.uid)
-            rows = [row for piece in batched(ids) for row in connection.execute(found.where(segments.c.uid.in_(piece)))]
+            rows = vector_rows_by_uid(connection, self._store, model, ids)
         if not rows:
             return {}
         values = cosines(from_blobs([row.vector for row in rows], len(query)), query)

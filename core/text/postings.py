@@ -116,7 +116,10 @@ class Postings:
 
     def rows_of(self, ids: Collection[int]) -> np.ndarray:
         """Rows of the living segments among the ids, ascending."""
-        return np.flatnonzero(np.isin(self.ids, np.fromiter(ids, np.int64)) & self.is_alive)
+        wanted = np.array(sorted(ids), dtype=np.int64)
+        return np.concatenate(
+            [first + block.rows_of(wanted) for first, block in zip(self._firsts, self.blocks, strict=True)]
+        )
 
     def best(
         self,

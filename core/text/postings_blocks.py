@@ -51,12 +51,17 @@ class Block:
         alive = self.is_alive[rows]
         return (rows, counts) if alive.all() else (rows[alive], counts[alive])
 
-    def without(self, ids: np.ndarray) -> Block:
-        """The same block with those of the segments dead that are here. ids: int64, ascending."""
+    def rows_of(self, ids: np.ndarray) -> np.ndarray:
+        """Rows of those of the segments that are here and alive, ascending. ids: int64, ascending."""
         places = np.searchsorted(self.ids, ids)
         inside = places < len(self.ids)
         rows = places[inside][self.ids[places[inside]] == ids[inside]]
-        if not self.is_alive[rows].any():
+        return rows[self.is_alive[rows]]
+
+    def without(self, ids: np.ndarray) -> Block:
+        """The same block with those of the segments dead that are here. ids: int64, ascending."""
+        rows = self.rows_of(ids)
+        if not len(rows):
             return self
         is_alive = self.is_alive.copy()
         is_alive[rows] = False

@@ -9,21 +9,22 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, Row, func, select
 
-from storage.batches import batched
 from storage.database import Database
 from storage.database_errors import storage_error
-from storage.embedding_stores.faiss_index import FaissIndex
+from storage.embedding_stores.faiss_index import FaissIndex, reach_for
 from storage.embedding_stores.index_file import index_path, read_index, write_index
 from storage.generation import Generation, changes_since, current
 from storage.model_rows import model_row
 from storage.stored_entries import with_vectors
 from storage.tables import is_visible, segments, vectors
+from storage.vector_rows import vector_rows
 from storage.vectors import from_blobs
 
 logger = logging.getLogger(__name__)
 
 # So many changes are worth writing the file while the app runs; else it's written when the store is closed.
 WRITE_EVERY = 20_000
+_ROWS_AT_ONCE = 20_000
 
 
 class _State(NamedTuple):
@@ -64,8 +65,7 @@ class FaissCache:
     def vectors(self, connection: Connection, ids: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """(those of the ids that have a vector, int64; their vectors, float32, a row each), in no order."""
         model = model_row(connection, self._model_id)
-        query = with_vectors(self._store, model, segments.c.id)
-        rows = [row for piece in batched(ids) for row in connection.execute(query.where(segments.c.id.in_(piece)))]
+        rows = vector_rows(connection, self._store, model, ids)
         return np.array([row.id for row in rows], dtype=np.int64), from_blobs(
             [row.vector for row in rows], model.dimension
         )
@@ -97,12 +97,17 @@ class FaissCache:
         changes = changes_since(connection, generation)
         if changes is None or len(changes.changed) > max(1000, len(index.ids)):
             return None
+        ids, rows = self.vectors(connection, changes.changed)
+        if not index.takes(rows):
+            return None
         index.remove(changes.removed + changes.changed)
-        index.add(*self.vectors(connection, changes.changed))
+        index.add(ids, rows)
         self._database.fault("vector index caught up")
         self._unwritten += len(changes.removed) + len(changes.changed)
         outgrown = index.kind == "exact" and len(index.ids) > self._exact_limit
-        return None if outgrown else index
+        # Back to exact only well below, so that one document coming and going doesn't build it anew each time.
+        shrunk = index.kind != "exact" and 2 * len(index.ids) < self._exact_limit
+        return None if outgrown or shrunk else index
 
     def _from_file(self, connection: Connection, model: Row) -> FaissIndex | None:
         found = read_index(self.path, store=self._store, model_id=self._model_id, dimension=model.dimension)
@@ -117,14 +122,24 @@ class FaissCache:
 
     def _built(self, connection: Connection, model: Row) -> FaissIndex:
         count = self._count(connection, model)
-        index = FaissIndex(model.dimension, "exact" if count <= self._exact_limit else "8bit")
-        query = with_vectors(self._store, model, segments.c.id).order_by(segments.c.id)
-        for rows in connection.execute(query).partitions(20_000):
-            ids = np.array([row.id for row in rows], dtype=np.int64)
-            index.add(ids, from_blobs([row.vector for row in rows], model.dimension))
+        kind = "exact" if count <= self._exact_limit else "8bit"
+        index, reach = None, None
+        while index is None:
+            index, reach = self._filled(connection, model, FaissIndex(model.dimension, kind, reach=reach))
         self._unwritten = max(1, count)
         logger.info("built the %s index of %d vectors by %s", index.kind, count, self._model_id)
         return index
+
+    def _filled(self, connection: Connection, model: Row, index: FaissIndex) -> tuple[FaissIndex | None, float | None]:
+        """(the index with all vectors, None); or (None, the reach that it needs) where it cuts one off."""
+        query = with_vectors(self._store, model, segments.c.id).order_by(segments.c.id)
+        for rows in connection.execute(query).partitions(_ROWS_AT_ONCE):
+            ids = np.array([row.id for row in rows], dtype=np.int64)
+            found = from_blobs([row.vector for row in rows], model.dimension)
+            if not index.takes(found):
+                return None, reach_for(found)
+            index.add(ids, found)
+        return index, None
 
     def _count(self, connection: Connection, model: Row) -> int:
         rows = with_vectors(self._store, model, segments.c.id).subquery()

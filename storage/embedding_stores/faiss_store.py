@@ -7,9 +7,10 @@ or wrong index can cost hits, but never invent one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from core.domain import EmbeddingMatch, EmbeddingSearchRequest
 from core.errors import ConfigError
@@ -21,11 +22,16 @@ from storage.embedding_stores.faiss_cache import FaissCache
 from storage.embedding_stores.faiss_index import EXACT_LIMIT
 from storage.generation import advance
 from storage.model_rows import model_row
-from storage.segment_ids import uids_of
 from storage.segment_rows import load_segments
 from storage.stored_entries import remove_entries, remove_rows, unsearchable, write_entries
 from storage.tables import DOCUMENT_STORE, is_visible, segments
-from storage.vectors import cosines, unit_vector, wrong_dimension
+from storage.vector_rows import vector_rows
+from storage.vectors import cosines, from_blobs, unit_vector, wrong_dimension
+
+# Candidates beyond what is asked for: rounding puts some of the nearest a little lower. So many, and in a crowd of
+# nearly equal vectors twice as many each time up to the most, where those left are as good as equal.
+_MORE = 24
+_MOST = 2_000
 
 
 def no_terms(text: str) -> str:
@@ -82,19 +88,17 @@ class FaissEmbeddingStore:
         """raises ConfigError: wrong dimension, a filter that mixes types, or vectors by other models only."""
         with self._database.read() as connection:
             best = self._best(connection, request)
-            found = load_segments(connection, [id for id, _ in best], request.filter)
+            found = load_segments(connection, [hit.id for hit in best], request.filter)
         return [
-            EmbeddingMatch((cosine + 1) / 2, hit.uid, hit.segment, cosine, hit.document_id)
-            for id, cosine in best
-            if (hit := found.get(id))
+            EmbeddingMatch((hit.cosine + 1) / 2, hit.uid, segment.segment, hit.cosine, segment.document_id)
+            for hit in best
+            if (segment := found.get(hit.id))
         ]
 
     def search_ids(self, request: EmbeddingSearchRequest) -> list[tuple[str, float]]:
         """(id, cosine) of what `search` finds, best first, without reading the segments."""
         with self._database.read() as connection:
-            best = self._best(connection, request)
-            uids = uids_of(connection, [id for id, _ in best])
-        return [(uids[id], cosine) for id, cosine in best if id in uids]
+            return [(hit.uid, hit.cosine) for hit in self._best(connection, request)]
 
     def count(self) -> int:
         """Entries that a search goes through."""
@@ -126,7 +130,7 @@ class FaissEmbeddingStore:
         with self._database.write() as connection:
             dimensions = dict.fromkeys(len(entry.vector) for entry in entries)
             for got in dimensions:
-                self._check_dimension(connection, got)
+                self._checked_model(connection, got)
             if len(dimensions) > 1:
                 first, second, *_ = dimensions
                 raise wrong_dimension(second, model_id=self.model_id, dimension=first)
@@ -154,29 +158,50 @@ class FaissEmbeddingStore:
                 rows = [row for row in rows if row.id in allowed]
             remove_rows(connection, rows, advance(connection))
 
-    def _check_dimension(self, connection: Connection, got: int) -> None:
+    def _checked_model(self, connection: Connection, got: int) -> Row | None:
+        """The model's row, where it has made vectors here. raises ConfigError where its vectors aren't of that size."""
         row = model_row(connection, self.model_id)
         dimension = self._dimension if row is None else row.dimension
         if dimension is not None and got != dimension:
             raise wrong_dimension(got, model_id=self.model_id, dimension=dimension)
+        return row
 
-    def _best(self, connection: Connection, request: EmbeddingSearchRequest) -> list[tuple[int, float]]:
-        """(id, cosine) of the best, of equals the older one first."""
+    def _best(self, connection: Connection, request: EmbeddingSearchRequest) -> list[_Hit]:
+        """Exactly the nearest: candidates are asked for until no other can be as near as the last that is wanted."""
         query = unit_vector(request.query_embedding)
         # The transaction's view begins with its first statement: inside the lock it's never behind the index.
         with self._cache.lock:
             index = self._cache.up_to_date(connection)
-            self._check_dimension(connection, len(query))
+            model = self._checked_model(connection, len(query))
             if index is None:
                 if sentence := unsearchable(connection, self.model_id, self.name):
                     raise ConfigError(sentence)
                 return []
             allowed = self._mask.allowed(connection, request.filter)
-            # More than asked for: what rounding put just below the last place may belong above it.
-            limit = request.max_results + 16 if index.kind == "exact" else 4 * request.max_results + 64
-            candidates = index.search(query, limit, allowed)
-        ids, rows = self._cache.vectors(connection, candidates.tolist())
-        similarities = cosines(rows, query)
-        order = np.lexsort((ids, -similarities))
-        best = [(int(ids[place]), float(similarities[place])) for place in order]
-        return [(id, cosine) for id, cosine in best if (cosine + 1) / 2 >= request.min_score][: request.max_results]
+        limit, is_sure = request.max_results + _MORE, False
+        while not is_sure:
+            # Whoever changes the index meanwhile does no harm: what is proposed is scored by this transaction's rows.
+            with self._cache.lock:
+                ids, scores = index.search(query, limit, allowed)
+            wanted = self._scored(connection, model, query, ids)[: request.max_results]
+            # What wasn't proposed is at most as near as the last that was, but for the index's error.
+            nearest_left = float(scores[-1]) + index.error if len(ids) == limit else -2.0
+            least_wanted = wanted[-1].cosine if len(wanted) == request.max_results else 2 * request.min_score - 1
+            is_sure = least_wanted >= nearest_left or limit >= _MOST
+            limit *= 2
+        return [hit for hit in wanted if (hit.cosine + 1) / 2 >= request.min_score]
+
+    def _scored(self, connection: Connection, model: Row, query: np.ndarray, ids: np.ndarray) -> list[_Hit]:
+        """The candidates with their exact cosines, best first; of equals the older one first."""
+        rows = vector_rows(connection, self.name, model, ids.tolist())
+        similarities = cosines(from_blobs([row.vector for row in rows], len(query)), query)
+        hits = [_Hit(row.id, row.uid, cosine) for row, cosine in zip(rows, similarities.tolist(), strict=True)]
+        return sorted(hits, key=lambda hit: (-hit.cosine, hit.id))
+
+
+class _Hit(NamedTuple):
+    """`id` is the row, `uid` what people and programs see."""
+
+    id: int
+    uid: str
+    cosine: float
