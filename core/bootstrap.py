@@ -89,8 +89,8 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
     from storage.keyword_index import SqliteKeywordIndex
     from storage.maintenance import SqliteMaintenance
     from storage.measurements import SqliteMeasurementStore
-    from storage.settings import SqliteSettingsStore
     from storage.segment_reader import SqliteSegmentReader
+    from storage.settings import SqliteSettingsStore
     from storage.vector_scores import SqliteVectorScores
 
     named = settings or Settings.load()
@@ -147,6 +147,7 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
         warm_up = WarmUp(
             {
                 "search": lambda: search.search("warm-up"),
+                "filters": database.warm_filters,
                 "leftovers of crashes": upkeep.sweep,
                 "leftovers of changes": documents.sweep,
                 "deleted documents": library.sweep_deleted,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -249,15 +249,24 @@ class Content:
         return self.id or self.segment.text
 
     def with_scores(self, scores: Mapping[str, float], ranks: Mapping[str, int] | None = None) -> Content:
-        return replace(self, scores={**self.scores, **scores}, ranks={**self.ranks, **(ranks or {})})
+        return Content(
+            self.segment,
+            self.id,
+            self.document_id,
+            {**self.scores, **scores},
+            {**self.ranks, **ranks} if ranks else self.ranks,
+            self.matched_terms,
+        )
 
     def joined_with(self, other: Content) -> Content:
         """The same content seen by another leg: scores, ranks and matched words of both; on a clash this one's stay."""
-        return replace(
-            self,
-            scores={**other.scores, **self.scores},
-            ranks={**other.ranks, **self.ranks},
-            matched_terms=tuple(dict.fromkeys(self.matched_terms + other.matched_terms)),
+        return Content(
+            self.segment,
+            self.id,
+            self.document_id,
+            {**other.scores, **self.scores},
+            {**other.ranks, **self.ranks},
+            tuple(dict.fromkeys(self.matched_terms + other.matched_terms)),
         )
 
 

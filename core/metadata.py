@@ -92,7 +92,9 @@ class Metadata:
         return key in self._values
 
     def copy(self) -> Metadata:
-        return Metadata(self._values)
+        copied = Metadata()
+        copied._values = dict(self._values)  # checked when they came
+        return copied
 
     def to_dict(self) -> dict[str, MetadataValue]:
         return dict(self._values)

@@ -106,6 +106,11 @@ class Database:
         with self._transaction(write=False) as connection:
             yield connection
 
+    def warm_filters(self) -> None:
+        """Read what filters ask of segments now rather than when the first one asks."""
+        with self.read() as connection:
+            self.filter_mask.warm(connection)
+
     def close(self) -> None:
         if self._anchor is not None:
             self._anchor.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, select
 
 from core.metadata import Metadata
-from storage.batches import batched
+from storage.lookups import ASKED, rows_of
 from storage.tables import collections, documents
 
 # These belong to the document: a segment's own value under such a key never counts.
@@ -19,27 +19,29 @@ DocumentsOfText = dict[int, list[tuple[int, Metadata]]]
 
 def documents_of_texts(connection: Connection, text_ids: Iterable[int] | None = None) -> DocumentsOfText:
     """text id -> its documents, oldest first, each (document id, metadata); all texts where none are named."""
-    query = (
-        select(
-            documents.c.id,
-            documents.c.text_id,
-            documents.c.metadata,
-            documents.c.name,
-            documents.c.source,
-            collections.c.name.label("collection"),
-        )
-        .join(collections)
-        .order_by(documents.c.id)
-    )
-    pages = [query] if text_ids is None else [query.where(documents.c.text_id.in_(ids)) for ids in batched(text_ids)]
+    rows = connection.execute(_DOCUMENTS).all() if text_ids is None else rows_of(connection, _OF_TEXTS, text_ids)
     found: DocumentsOfText = defaultdict(list)
-    for page in pages:
-        for row in connection.execute(page):
-            metadata = Metadata.from_json(row.metadata).put_all(
-                {"file_name": row.name, "source": row.source, "collection": row.collection}
-            )
-            found[row.text_id].append((row.id, metadata))
+    for row in rows:
+        metadata = Metadata.from_json(row.metadata).put_all(
+            {"file_name": row.name, "source": row.source, "collection": row.collection}
+        )
+        found[row.text_id].append((row.id, metadata))
     return found
+
+
+_DOCUMENTS = (
+    select(
+        documents.c.id,
+        documents.c.text_id,
+        documents.c.metadata,
+        documents.c.name,
+        documents.c.source,
+        collections.c.name.label("collection"),
+    )
+    .join(collections)
+    .order_by(documents.c.id)
+)
+_OF_TEXTS = _DOCUMENTS.where(documents.c.text_id.in_(ASKED))
 
 
 def for_filter(document_id: int, metadata: Metadata) -> Metadata:

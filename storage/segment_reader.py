@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from core.domain import TextSegment
 from core.filters import Filter
 from storage.database import Database
-from storage.segment_ids import ids_of
-from storage.segment_rows import load_segments
+from storage.segment_rows import load_segments_by_uid
 from storage.tables import DOCUMENT_STORE
 
 
@@ -25,6 +24,5 @@ class SqliteSegmentReader:
         Where several documents share the text, the oldest that the filter matches is named and lends its metadata.
         """
         with self._database.read() as connection:
-            rows = ids_of(connection, self._store, ids)
-            found = load_segments(connection, list(rows.values()), filter)
-        return {hit.uid: (hit.document_id, hit.segment) for hit in found.values() if hit.segment is not None}
+            found = load_segments_by_uid(connection, self._store, ids, filter)
+        return {uid: (hit.document_id, hit.segment) for uid, hit in found.items() if hit.segment is not None}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from core.domain import TextSegment
 from core.filters import Filter
 from core.metadata import Metadata
-from storage.batches import batched
 from storage.document_metadata import documents_of_texts, for_filter, merged
-from storage.tables import segments
+from storage.lookups import ASKED, rows_of
+from storage.tables import is_visible, segments
 
 COLUMNS = (
     segments.c.id,
@@ -43,11 +43,22 @@ def load_segments(connection: Connection, ids: Sequence[int], filter: Filter | N
     Where several documents share the text, the oldest that `filter` matches is named and lends its metadata; a segment
     that no document's metadata lets through is left out.
     """
-    rows = [
-        row
-        for piece in batched(map(int, ids))
-        for row in connection.execute(select(*COLUMNS).where(segments.c.id.in_(piece)))
-    ]
+    return _found(connection, rows_of(connection, _BY_ID, map(int, ids)), filter)
+
+
+def load_segments_by_uid(
+    connection: Connection, store: str, uids: Iterable[str], filter: Filter | None = None
+) -> dict[str, FoundSegment]:
+    """The same by the ids that people and programs see, of the visible segments of a store."""
+    found = _found(connection, rows_of(connection, _BY_UID, uids, store=store), filter)
+    return {segment.uid: segment for segment in found.values()}
+
+
+_BY_ID = select(*COLUMNS).where(segments.c.id.in_(ASKED))
+_BY_UID = select(*COLUMNS).where(segments.c.store == bindparam("store"), segments.c.uid.in_(ASKED), is_visible)
+
+
+def _found(connection: Connection, rows: Sequence[Row], filter: Filter | None) -> dict[int, FoundSegment]:
     known = documents_of_texts(connection, sorted({row.text_id for row in rows if row.text_id is not None}))
     found = {}
     for row in rows:
