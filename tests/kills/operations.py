@@ -129,7 +129,7 @@ def undelete(world: World) -> None:
     content = _content(world.ledger.state(key))
     world.begins()
     world.report("may", key, f"live:{content}")
-    record = world.services.search.documents.undelete(world.ledger.facts[key].about["id"])
+    record = world.services.library.undelete(world.ledger.facts[key].about["id"])
     if record.id != world.ledger.facts[key].about["id"]:
         raise AssertionError("an undeleted document has another id")
     world.report("is", key, f"live:{content}")
@@ -139,7 +139,7 @@ def purge(world: World) -> None:
     key = _some(world, "deleted:")
     world.begins()
     world.report("may", key, "gone")
-    world.services.search.documents.purge_deleted(document_ids=[world.ledger.facts[key].about["id"]])
+    world.services.library.purge_deleted([world.ledger.facts[key].about["id"]])
     world.report("is", key, "gone")
 
 
@@ -238,5 +238,5 @@ def _delete_for_good(world: World, key: str) -> None:
 
 def _purge_now(world: World, key: str) -> None:
     world.report("may", key, "gone")
-    world.services.search.documents.purge_deleted(document_ids=[world.ledger.facts[key].about["id"]])
+    world.services.library.purge_deleted([world.ledger.facts[key].about["id"]])
     world.report("is", key, "gone")

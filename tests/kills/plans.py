@@ -26,11 +26,11 @@ def discover(lane: Lane, operations: Sequence[str] = KILLED) -> list[Target]:
 
     raises  DiscoveryError
     """
-    found: list[Target] = []
-    for name in operations:
-        found += _points(lane, Kill((name,)), name)
-    _points(lane, _LEAVE_WORK, "leave work")
-    return found + _points(lane, Kill(()), "start")
+    together = tuple(name for name in operations if name != "close")  # after a close nothing can be done
+    found = [point for point in _points(lane, Kill(together)) if point.operation != "start"]
+    found += [point for point in _points(lane, Kill(("close",))) if point.operation == "close"]
+    _points(lane, _LEAVE_WORK)
+    return found + [point for point in _points(lane, Kill(())) if point.operation == "start"]
 
 
 def at_points(targets: Sequence[Target]) -> Iterator[list[Kill]]:
@@ -65,8 +65,8 @@ def at_random(seed: int) -> Iterator[Kill]:
             yield Kill(plan, delay_s=chosen.uniform(0.001, 1.0), max_segment_tokens=tokens)
 
 
-def _points(lane: Lane, kill: Kill, operation: str) -> list[Target]:
+def _points(lane: Lane, kill: Kill) -> list[Target]:
     told = lane.kill(kill)
     if told.problems:
-        raise DiscoveryError(f"{operation}: {told.problems}")
-    return [point for point in told.points if point.operation == operation and point.nth <= _MOST_TIMES]
+        raise DiscoveryError(f"{' and '.join(kill.plan) or 'start'}: {told.problems}")
+    return [point for point in told.points if point.nth <= _MOST_TIMES]

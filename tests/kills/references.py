@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,10 +21,13 @@ def references(folder: Path, contents: Iterable[Content], *, model: str = "hashi
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        with os.fdopen(writing, "w") as pipe:
-            for tokens in SEGMENT_TOKENS:
-                json.dump(_signatures(folder / str(tokens), list(contents), model, tokens), pipe)
-                pipe.write("\n")
+        try:
+            with os.fdopen(writing, "w") as pipe:
+                for tokens in SEGMENT_TOKENS:
+                    json.dump(_signatures(folder / str(tokens), list(contents), model, tokens), pipe)
+                    pipe.write("\n")
+        except Exception:  # noqa: BLE001 the edge of a process: nothing of the parent's may go on here
+            traceback.print_exc()
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:

@@ -5,28 +5,43 @@ from __future__ import annotations
 import json
 import os
 import select
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
 from tests.kills.contents import pool
 from tests.kills.lane import Kill, Killed, Lane
-from tests.kills.plans import at_points, at_random, discover
+from tests.kills.plans import at_points, at_random, discover, one_of_each_kind
 from tests.kills.references import references
+from tests.kills.victim import Target
 
 
-def run_kills(folder: Path, kills: int, *, model: str = "hashing", seed: int = 1, lanes: int = 2) -> Iterator[Killed]:
-    """Every fault point once, as far as `kills` goes, then random moments; each kill as soon as it's judged.
+def run_kills(
+    folder: Path,
+    kills: int,
+    *,
+    model: str = "hashing",
+    seed: int = 1,
+    lanes: int = 2,
+    kinds: bool = False,
+    found: Callable[[list[Target]], None] = lambda targets: None,
+) -> Iterator[Killed]:
+    """Every fault point of every operation, as far as `kills` goes, then random moments; each kill once it's judged.
 
-    The last of each lane is only looked at. raises DiscoveryError
+    kinds   each point once, of whichever operation passes it
+    found   told which points there are
+    raises  DiscoveryError
     """
     _load_what_forks_share(model)
     contents = pool(40 if model == "hashing" else 15, 2, long_sentences=600)
     expected = references(folder / "references", contents, model=model)
     first = Lane(folder / "discovery", contents, expected, model=model, seed=seed)
-    groups = _spread(list(at_points(discover(first))), kills)
+    targets = discover(first)
     first.close()
+    found(targets)
+    groups = _spread(list(at_points(one_of_each_kind(targets) if kinds else targets)), kills)
     groups += [[kill] for kill in islice(at_random(seed), max(0, kills - sum(map(len, groups))))]
     yield from _side_by_side(
         [
@@ -56,7 +71,10 @@ def _side_by_side(lanes: Sequence[tuple[Lane, list[list[Kill]]]]) -> Iterator[Ki
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
-            _work(lane, groups, writing)
+            try:
+                _work(lane, groups, writing)
+            except Exception:  # noqa: BLE001 the edge of a process: nothing of the parent's may go on here
+                traceback.print_exc()
             os._exit(0)
         os.close(writing)
         pipes[reading] = b""

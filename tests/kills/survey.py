@@ -26,7 +26,7 @@ from tests.kills.ledger import Ledger
 
 _MANY = 100_000
 _KEPT = re.compile(
-    r"footnote\.db(-wal|-shm)?|originals/([0-9a-f]{2})/\2[0-9a-f]{62}|index/[^/]+\.faiss|backups/before-[^/]+\.db|unused/.+"
+    r"footnote\.db(-wal|-shm)?|originals/([0-9a-f]{2})/\2[0-9a-f]{62}|index/[^/]+(?<!\.tmp)|backups/before-[^/]+\.db|unused/.+"
 )
 
 
@@ -59,7 +59,7 @@ class Survey:
             visible |= {one.id: one.segment.text for one in segments}
             states[record.source] = f"live:{self._whole(record, segments)}"
             self._collection_of[record.source] = record.collection
-        for record in self._services.search.documents.deleted():
+        for record in library.deleted():
             content = self._original_of(self._hash_of_deleted(record.id), record.name)
             if record.source not in states:  # another document may have its source by now
                 states[record.source] = f"deleted:{content}"
