@@ -242,7 +242,8 @@ def _count_abandoned(connection: Connection, now: float) -> int:
 
 
 def _interrupt(connection: Connection, now: float) -> int:
-    values = {"owner": None, "lease_until": None}
+    record = func.json_remove(messages.c.record, "$.phase")  # it isn't doing that any more
+    values = {"owner": None, "lease_until": None, "record": record}
     stopped = _change(connection, now, and_(_abandoned(now), messages.c.stop_requested), state="stopped", **values)
     return stopped + _change(connection, now, _abandoned(now), state="interrupted", reason=ABANDONED, **values)
 

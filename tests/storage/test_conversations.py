@@ -110,7 +110,7 @@ def test_an_answer_whose_engine_is_gone_is_interrupted_and_keeps_its_words(store
     _, one = turn(store, conversation, "one")
     _, two = turn(store, conversation, "two")
     store.claim_answer("engine", lease_s=10)
-    store.update_message(one.id, state="writing", text="Half an ans")
+    store.update_message(one.id, state="writing", text="Half an ans", record={"phase": "Reading", "seed": 3})
     assert store.heartbeat(one.id, "engine", lease_s=10)
     assert store.interrupt_abandoned() == 0
     clock.now += 11
@@ -118,6 +118,7 @@ def test_an_answer_whose_engine_is_gone_is_interrupted_and_keeps_its_words(store
     ended = store.message(one.id)
     assert (ended.state, ended.text) == ("interrupted", "Half an ans")
     assert "Footnote was closed" in ended.reason
+    assert ended.record == {"seed": 3}
     assert not store.heartbeat(one.id, "engine", lease_s=10)
     assert store.claim_answer("engine", lease_s=10).id == two.id
 
