@@ -61,6 +61,10 @@ class AnswerEngine:
         """There is a new question."""
         self._wake.set()
 
+    def is_resting(self) -> bool:
+        """Nothing is answered here, and the model has nothing to read ahead."""
+        return self._wanting == 0 and not self._runner.idle.has_work
+
     def stop(self, message_id: int) -> None:
         """At once, if it's answered here; the store has told everybody else."""
         stop = self._stops.get(message_id)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from core.chat_models.tuning import Tuning
 from core.errors import ConfigError
 from core.events import Event
 from core.protocols import ConversationStore
@@ -30,6 +31,7 @@ class ChatService:
 
     def __init__(self, settings: Settings, store: ConversationStore, model: ChatModelOwner, runner: TurnRunner) -> None:
         self._settings, self._store, self._model = settings, store, model
+        self._figures = runner.figures
         self._engine = AnswerEngine(store, runner)
 
     def start(self) -> None:
@@ -43,6 +45,15 @@ class ChatService:
 
     def model_state(self) -> ModelState:
         return self._model.state()
+
+    def model_speed(self) -> Tuning | None:
+        """How fast the model was found to read and write on this machine, and with what; None until it was measured."""
+        model = self._model.ready()
+        return None if model is None else self._figures.tuning(model)
+
+    def is_resting(self) -> bool:
+        """Nothing is being answered, and the model has got ready for the next question."""
+        return self._engine.is_resting()
 
     # ── conversations ────────────────────────────────────────────────────────
 
@@ -159,7 +170,9 @@ class ChatService:
     # ── about a conversation ─────────────────────────────────────────────────
 
     def memory_cost(self, conversation_id: str) -> MemoryCost:
-        return memory_cost_of(self._store.messages(conversation_id), self._settings)
+        model = self._model.ready()
+        speed = self._figures.speed(model) if model is not None else None
+        return memory_cost_of(self._store.messages(conversation_id), self._settings, speed)
 
     def export_markdown(self, conversation_id: str) -> str:
         return markdown_of(self._store.get(conversation_id), self._store.messages(conversation_id))

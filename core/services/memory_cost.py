@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.records import MessageRecord
+from core.services.reading_speed import ReadingSpeed
 from core.settings import Settings
 
 _CHARS_PER_TOKEN = 4.0
@@ -17,8 +18,9 @@ _RULES_TOKENS = 300  # rules, question and turn markers
 class MemoryCost:
     """Tokens of earlier messages in the next prompt: now, and after ten more turns like those so far.
 
-    most_…    the limits that these never pass
-    messages  how many are sent again at most
+    most_…     the limits that these never pass
+    messages   how many are sent again at most
+    …_s        seconds to read them on this machine, where they aren't known already; None without a loaded model
     """
 
     now_original: int
@@ -28,9 +30,15 @@ class MemoryCost:
     most_original: int
     most_augmented: int
     messages: int
+    now_original_s: float | None = None
+    now_augmented_s: float | None = None
+    after_ten_original_s: float | None = None
+    after_ten_augmented_s: float | None = None
 
 
-def memory_cost_of(messages: Sequence[MessageRecord], settings: Settings) -> MemoryCost:
+def memory_cost_of(
+    messages: Sequence[MessageRecord], settings: Settings, speed: ReadingSpeed | None = None
+) -> MemoryCost:
     """An estimate: the sources' tokens were counted by the model, the rest goes by its length."""
     turns = [_turn_tokens(question, answer) for question, answer in _turns(messages)]
     original, augmented = [turn[0] for turn in turns], [turn[1] for turn in turns]
@@ -38,14 +46,14 @@ def memory_cost_of(messages: Sequence[MessageRecord], settings: Settings) -> Mem
     next_augmented = _mean(augmented, _TURN_TOKENS + settings.source_tokens)
     most = [memory_tokens(settings, augmented=kind, context_tokens=settings.context_tokens) for kind in (False, True)]
     window = settings.memory_messages // 2
-    return MemoryCost(
+    tokens = (
         _kept(original, window, most[0]),
         _kept(augmented, window, most[1]),
         _kept([*original, *[next_original] * 10], window, most[0]),
         _kept([*augmented, *[next_augmented] * 10], window, most[1]),
-        *most,
-        settings.memory_messages,
     )
+    seconds = [None if speed is None else speed.seconds(count) for count in tokens]
+    return MemoryCost(*tokens, *most, settings.memory_messages, *seconds)
 
 
 def memory_tokens(settings: Settings, *, augmented: bool, context_tokens: int) -> int:

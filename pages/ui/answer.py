@@ -6,7 +6,7 @@ The data is plain JSON; `answer.js` builds it from text nodes, never from HTML.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -169,4 +169,15 @@ def _footer(message: MessageRecord) -> list[str]:
     supported = sum(s["support"] == "supported" for s in checked)
     speed = (message.record.get("timings") or {}).get("tokens_per_s")
     lines = [t("footer.support", supported=supported, checked=len(checked))] if checked else []
-    return lines + ([t("footer.speed", speed=round(speed))] if speed else [])
+    lines += [t("footer.speed", speed=round(speed))] if speed else []
+    return lines + reading_line(message.record.get("usage") or {})
+
+
+def reading_line(usage: Mapping[str, int]) -> list[str]:
+    """ "read 120 of 1,560 tokens, 1,440 were known already"; nothing where no prompt was read"""
+    every, known = usage.get("input_tokens", 0), usage.get("reused_tokens", 0)
+    if not every:
+        return []
+    if not known:
+        return [t("footer.read_all", all=f"{every:,}")]
+    return [t("footer.read", read=f"{every - known:,}", all=f"{every:,}", known=f"{known:,}")]

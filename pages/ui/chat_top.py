@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.records import ConversationRecord, DocumentRecord
+from core.services.memory_cost import MemoryCost
 from pages.ui.boundary import guarded
 from pages.ui.chat_state import NEW, set_option, view
 from pages.ui.literal import literal, shortened
@@ -104,13 +105,7 @@ def _draw_memory(chat: ConversationRecord | None, options: Mapping[str, Any], su
     captions = None
     if chat:
         cost = services.chat.memory_cost(chat.id)
-        captions = [
-            t("memory.cost", now=f"{now:,}", later=f"{later:,}", most=f"{most:,}", messages=cost.messages)
-            for now, later, most in (
-                (cost.now_original, cost.after_ten_original, cost.most_original),
-                (cost.now_augmented, cost.after_ten_augmented, cost.most_augmented),
-            )
-        ]
+        captions = memory_captions(cost)
 
     @guarded
     def keep() -> None:
@@ -126,6 +121,32 @@ def _draw_memory(chat: ConversationRecord | None, options: Mapping[str, Any], su
         on_change=keep,
     )
     st.caption(t("memory.note"))
+
+
+def memory_captions(cost: MemoryCost) -> list[str]:
+    """What each kind of memory costs in tokens, and in seconds once the machine's speed is known."""
+    lines = []
+    for now, later, most, now_s, later_s in (
+        (
+            cost.now_original,
+            cost.after_ten_original,
+            cost.most_original,
+            cost.now_original_s,
+            cost.after_ten_original_s,
+        ),
+        (
+            cost.now_augmented,
+            cost.after_ten_augmented,
+            cost.most_augmented,
+            cost.now_augmented_s,
+            cost.after_ten_augmented_s,
+        ),
+    ):
+        line = t("memory.cost", now=f"{now:,}", later=f"{later:,}", most=f"{most:,}", messages=cost.messages)
+        if now_s is not None and later_s is not None:
+            line += t("memory.cost_seconds", now=f"{now_s:.0f}", later=f"{later_s:.0f}")
+        lines.append(line)
+    return lines
 
 
 def _draw_menu(chat: ConversationRecord) -> None:

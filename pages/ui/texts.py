@@ -17,6 +17,10 @@ ENGLISH = {
     "error.disk_full": "The disk of the data folder is full; free some space and add the file again.",
     "warning.opened": "Footnote is open to your network: there is no log-in, so whoever reaches this address can read "
     "your documents. Without --server.address it listens to this computer only.",
+    "upkeep.left.one": "Something in the data folder isn't well: {first}. "
+    "“python cli.py check --repair” in a terminal mends what it can.",
+    "upkeep.left.many": "{count} things in the data folder aren't well, first: {first}. "
+    "“python cli.py check --repair” in a terminal mends what it can.",
     "error.foreign_request": "This request doesn't come from Footnote's own pages.",
     "error.no_document": "There is no such document any more.",
     "error.no_chat": "There is no such chat any more; this is a new one.",
@@ -41,6 +45,9 @@ ENGLISH = {
     "memory.augmented": "Keep my question with the passages",
     "memory.cost": (
         "{now} tokens now, about {later} after ten turns; at most {most} tokens and {messages} messages are sent again"
+    ),
+    "memory.cost_seconds": (
+        ". Reading them takes {now} s now and {later} s then on this computer, unless they are known from before"
     ),
     "memory.note": "The screen always shows what you typed. This question is always sent with its passages.",
     "menu.label": "More",
@@ -93,6 +100,8 @@ ENGLISH = {
     "support.none": "No passage supports this sentence.",
     "footer.support": "{supported} of {checked} sentences supported",
     "footer.speed": "{speed} tokens/s",
+    "footer.read": "read {read} of {all} tokens, {known} were known already",
+    "footer.read_all": "read {all} tokens",
     # first steps
     "empty.title": "Ask your own documents.",
     "empty.text": "Every sentence of an answer shows the passage it rests on. Nothing leaves this computer.",
@@ -165,10 +174,37 @@ ENGLISH = {
     "document.reindex": "Index again",
     "document.reindexing": "“{name}” is being indexed again.",
     "document.delete": "Delete",
-    "document.delete_ask": "Delete “{name}” with its {segments}? This can't be undone.",
+    "document.delete_ask": "Delete “{name}” with its {segments}?",
     "document.delete_yes": "Delete it",
     "document.delete_no": "Keep it",
     "document.deleted": "“{name}” is deleted.",
+    # deleting, and bringing back
+    "delete.way_back.one": "It can be brought back for 1 hour.",
+    "delete.way_back.many": "It can be brought back for {count} hours.",
+    "delete.no_way_back": "This can't be undone.",
+    "delete.these": "Delete these",
+    "delete.these_ask": "Delete {documents} of this list?",
+    "delete.collection": "Delete collection",
+    "delete.collection_ask": "Delete the collection “{name}” with {documents}?",
+    "delete.done": "{documents} deleted.",
+    "delete.undo": "Undo",
+    "delete.dismiss": "Dismiss",
+    "delete.back.one": "1 document is back.",
+    "delete.back.many": "{count} documents are back.",
+    "deleted.title": "Recently deleted · {count}",
+    "deleted.facts": "{collection} · {segments} · {left}",
+    "deleted.hours.one": "1 hour left",
+    "deleted.hours.many": "{count} hours left",
+    "deleted.minutes.one": "1 minute left",
+    "deleted.minutes.many": "{count} minutes left",
+    "deleted.due": "goes at the next start",
+    "deleted.restore": "Restore",
+    "deleted.purge": "Delete for good",
+    "deleted.purge_all": "Delete all for good",
+    "deleted.purge_ask": "Delete “{name}” for good? This can't be undone.",
+    "deleted.purge_all_ask": "Delete {documents} for good? This can't be undone.",
+    "deleted.purged": "{documents} deleted for good.",
+    "deleted.more": "and {count} more",
     "document.text": "Segments",
     "document.segment": "Segment {index}",
     # settings
@@ -191,6 +227,11 @@ ENGLISH = {
     "about.data": "Data folder",
     "about.models": "Models folder",
     "about.chat_model": "Chat model",
+    "about.chat_speed": "Speed on this computer",
+    "about.speed": "reads {reads}, writes {writes} tokens a second with {threads}",
+    "about.two_threads": "{read} threads for reading and {write} for writing",
+    "threads.one": "1 thread",
+    "threads.many": "{count} threads",
     "about.embedding_model": "Embedding model",
     "about.licences": "Licences",
     "about.local": "Footnote listens on this computer only and sends nothing anywhere.",
@@ -211,6 +252,7 @@ SETTING_LABELS = {
     "context_tokens": "Context size (tokens)",
     "max_answer_tokens": "Longest answer (tokens)",
     "threads": "Processor threads",
+    "drafting": "Guess ahead while writing",
     "gpu_layers": "GPU layers",
     "embedding_precision": "Number format of the embedding model",
     "embedding_store": "Vector search",
@@ -244,9 +286,9 @@ def t(key: str, **values: object) -> str:
     return ENGLISH[key].format(**values)
 
 
-def counted(what: str, count: int) -> str:
+def counted(what: str, count: int, **values: object) -> str:
     """counted("segments", 1) gives "1 segment", with 2300 "2,300 segments"."""
-    return t(f"{what}.one") if count == 1 else t(f"{what}.many", count=f"{count:,}")
+    return t(f"{what}.one", **values) if count == 1 else t(f"{what}.many", count=f"{count:,}", **values)
 
 
 def ordinal(number: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from core.records import MessageRecord, Source
-from pages.ui.answer import answer_data, phase, place, scores
+from pages.ui.answer import answer_data, phase, place, reading_line, scores
 from pages.ui.chat_thread import note
 
 NOW = datetime(2031, 3, 4, tzinfo=UTC)
@@ -62,6 +62,17 @@ def test_a_complete_answer():
     assert data["sources"][0]["scores"] == ["meaning 0.71 (2nd)", "words 8.4 (1st)", "together 0.90 (1st)"]
     assert data["sources"][0]["href"] == "/download/7"
     assert ["You can ", "b"] in [list(run) for run in data["sources"][0]["runs"]]
+
+
+def test_what_was_read_and_what_was_known_already_is_shown():
+    assert reading_line({"input_tokens": 1560, "output_tokens": 40, "reused_tokens": 1440}) == [
+        "read 120 of 1,560 tokens, 1,440 were known already"
+    ]
+    assert reading_line({"input_tokens": 1560, "output_tokens": 40, "reused_tokens": 0}) == ["read 1,560 tokens"]
+    assert reading_line({}) == []
+    usage = {"input_tokens": 10, "output_tokens": 3, "reused_tokens": 9}
+    data = answer_data(replace(ANSWER, record={**ANSWER.record, "usage": usage}), last=True)
+    assert data["footer"][-1] == "read 1 of 10 tokens, 9 were known already"
 
 
 def test_sources_stand_there_before_the_first_word():

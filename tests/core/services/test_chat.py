@@ -432,6 +432,14 @@ def test_memory_cost_tells_both_kinds_now_and_after_ten_turns(tmp_path):
         assert (cost.most_original, cost.messages) == (rig.settings.memory_tokens, rig.settings.memory_messages)
         assert cost.after_ten_original <= cost.most_original
         assert cost.after_ten_augmented <= cost.most_augmented
+        assert 0 < cost.now_original_s < cost.now_augmented_s < cost.after_ten_augmented_s
+
+
+def test_without_a_loaded_model_memory_costs_no_seconds_that_are_known(tmp_path):
+    with Rig(tmp_path) as rig:
+        cost = rig.service.memory_cost(rig.service.create().id)
+        assert (cost.now_original_s, cost.after_ten_augmented_s) == (None, None)
+        assert rig.service.model_speed() is None
 
 
 def test_conversations_are_made_renamed_found_and_deleted(tmp_path):
