@@ -17,30 +17,37 @@ from core.records import FinishedDocument
 from storage.model_rows import model_row
 from storage.neutral import neutral_text
 from storage.tables import is_visible, segments, text_parts, texts
-from storage.text_use import FINISHED, drop_text
+from storage.text_use import FINISHED, drop_text, is_hidden, show_text
 
 _ROWS_AT_ONCE = 20_000
 
 # Which old segment each new one is: the hash of what was embedded finds it, and the text decides. Of equal ones the
 # first is the first.
-_MATCH = """
-INSERT INTO temp.kept (new_id, old_id)
-SELECT new.id, old.id FROM (
-    SELECT id, embedded_hash, row_number() OVER (PARTITION BY embedded_hash ORDER BY position, id) AS place
-    FROM segments WHERE text_id = :staged
-) AS new JOIN (
-    SELECT id, embedded_hash, row_number() OVER (
-        PARTITION BY embedded_hash ORDER BY text_id != :first, position, id
-    ) AS place
+_TABLES = (
+    "CREATE TEMP TABLE old (hash TEXT, place INTEGER, id INTEGER, PRIMARY KEY (hash, place)) WITHOUT ROWID",
+    "CREATE TEMP TABLE kept (new_id INTEGER PRIMARY KEY, old_id INTEGER NOT NULL UNIQUE)",
+)
+_MATCH = (
+    """
+    INSERT INTO temp.old
+    SELECT embedded_hash, row_number() OVER (PARTITION BY embedded_hash ORDER BY text_id != :first, position, id), id
     FROM segments WHERE text_id IN (:first, :second)
-) AS old ON old.embedded_hash = new.embedded_hash AND old.place = new.place
-"""
-_FORGET_OTHER_TEXTS = """
-DELETE FROM temp.kept WHERE (SELECT text FROM segments WHERE id = new_id) IS NOT
-                            (SELECT text FROM segments WHERE id = old_id)
-"""
+    """,
+    """
+    INSERT INTO temp.kept (new_id, old_id)
+    SELECT new.id, old.id FROM (
+        SELECT id, embedded_hash, row_number() OVER (PARTITION BY embedded_hash ORDER BY position, id) AS place
+        FROM segments WHERE text_id = :staged
+    ) AS new CROSS JOIN temp.old AS old ON old.hash = new.embedded_hash AND old.place = new.place
+    """,
+    """
+    DELETE FROM temp.kept WHERE (SELECT text FROM segments WHERE id = new_id) IS NOT
+                                (SELECT text FROM segments WHERE id = old_id)
+    """,
+    "DROP TABLE temp.old",
+)
 _DIFFERENT = """
-old.text_id != :final OR old.generation = 0 OR
+old.text_id != :final OR
 (old.position, old.start, old.stop, old.embedded_text, old.metadata, old.terms) IS NOT
 (new.position, new.start, new.stop, new.embedded_text, new.metadata, new.terms)
 """
@@ -94,6 +101,9 @@ def publish_text(
     pool = [text_id for text_id in (known, reuse) if text_id is not None]
     values = _text_values(connection, finished, staged)
     changed = known is None or _is_different(connection, known, values)
+    if known is not None and is_hidden(connection, known):
+        show_text(connection, known, advance())
+        changed = True
     if pool:
         ids = {"staged": staged, "final": final, "first": pool[0], "second": pool[-1]}
         ids["model"] = model_row(connection, finished.model_id).id
@@ -140,9 +150,8 @@ def _has_segments(connection: Connection, text_id: int) -> bool:
 
 
 def _match(connection: Connection, ids: dict[str, int]) -> None:
-    connection.execute(text("CREATE TEMP TABLE kept (new_id INTEGER PRIMARY KEY, old_id INTEGER NOT NULL UNIQUE)"))
-    connection.execute(text(_MATCH), ids)
-    connection.execute(text(_FORGET_OTHER_TEXTS))
+    for statement in (*_TABLES, *_MATCH):
+        connection.execute(text(statement), ids)
 
 
 def _needs_change(connection: Connection, ids: dict[str, int]) -> bool:

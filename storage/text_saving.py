@@ -78,13 +78,13 @@ def write_text(
         changed = any(getattr(row, key) != value for key, value in values.items())
         connection.execute(update(texts).where(texts.c.id == text_id).values(seen=time.time(), **values))
     changed |= replace_text(connection, text_id, new.document.text, new.document.marks)
+    if row is not None and is_hidden(connection, text_id):
+        show_text(connection, text_id, advance())
+        changed = True
     fault("text written")
     plan = _plan(connection, new, own, text_id, [text_id] if reuse in (None, text_id) else [text_id, reuse])
     if plan:
         _carry_out(connection, plan, new, advance(), fault)
-    if row is not None and is_hidden(connection, text_id):
-        show_text(connection, text_id, advance())
-        changed = True
     return text_id, changed or bool(plan)
 
 

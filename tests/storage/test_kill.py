@@ -2,30 +2,54 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 from sqlalchemy import func, select, text
 
-from core.domain import Embedding, EmbeddingSearchRequest
+from core.domain import Embedding, EmbeddingSearchRequest, text_hash
 from storage.database import Database
 from storage.documents import SqliteDocumentStore
 from storage.embedding_stores import FaissEmbeddingStore
 from storage.files import LocalFileStore
 from storage.maintenance import SqliteMaintenance
 from storage.tables import is_visible, segments, vectors
-from tests.storage.making import MODEL, new_document, vector_of
+from tests.storage.making import MODEL, finished_document, new_document, parts_of, vector_of
 
 OLD, NEW = "the cat is Mira\nshe sleeps\n", "the cat is Otto\nshe sleeps\nhe hunts\n"
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can't fork")
 
 
+class State(NamedTuple):
+    """name -> text of the documents; the names of those that can be brought back; how many parts are kept."""
+
+    documents: dict
+    deleted: tuple = ()
+    parts: int = 0
+
+
+class Operation(NamedTuple):
+    """What is done to a library, the states before and after it, and what makes the first of them."""
+
+    do: Callable
+    before: State
+    after: State
+    ready: Callable = lambda store: None
+
+
 def save_new(store):
     store.save(new_document(NEW))
+
+
+def save_old(store):
+    store.save(new_document(OLD))
 
 
 def link_second(store):
@@ -38,12 +62,73 @@ def delete_old(store):
     store.delete(1)
 
 
-# Every operation with the document it starts from, and the names and texts that hold before and after it.
+def undelete_old(store):
+    store.undelete(1)
+
+
+def purge(store):
+    store.purge_deleted()
+
+
+def delete_collection(store):
+    store.delete_collection("default")
+
+
+def add_second_part(store):
+    store.add_part(parts_of(NEW, "a.txt")[1])
+
+
+def all_parts(store):
+    for part in parts_of(NEW, "a.txt"):
+        store.add_part(part)
+
+
+def publish_new(store):
+    store.publish(finished_document(NEW, "a.txt"))
+
+
+def discard(store):
+    store.discard_unfinished(text_hash(NEW), "p1")
+
+
+def together(*steps):
+    return lambda store: [step(store) for step in steps]
+
+
+NOTHING, OLD_THERE, NEW_THERE = State({}), State({"a.txt": OLD}), State({"a.txt": NEW})
+BOTH, OLD_DELETED = State({"a.txt": OLD, "second.txt": OLD}), State({}, ("a.txt",))
 OPERATIONS = {
-    "first save": (save_new, None, {}, {"a.txt": NEW}),
-    "replacing save": (save_new, OLD, {"a.txt": OLD}, {"a.txt": NEW}),
-    "link": (link_second, OLD, {"a.txt": OLD}, {"a.txt": OLD, "second.txt": OLD}),
-    "delete": (delete_old, OLD, {"a.txt": OLD}, {}),
+    "first save": Operation(save_new, NOTHING, NEW_THERE),
+    "replacing save": Operation(save_new, OLD_THERE, NEW_THERE, save_old),
+    "link": Operation(link_second, OLD_THERE, BOTH, save_old),
+    "delete": Operation(delete_old, OLD_THERE, OLD_DELETED, save_old),
+    "delete of one of two": Operation(
+        delete_old, BOTH, State({"second.txt": OLD}, ("a.txt",)), together(save_old, link_second)
+    ),
+    "delete of a collection": Operation(
+        delete_collection, BOTH, State({}, ("a.txt", "second.txt")), together(save_old, link_second)
+    ),
+    "undelete": Operation(undelete_old, OLD_DELETED, OLD_THERE, together(save_old, delete_old)),
+    "undelete of one of two": Operation(
+        undelete_old,
+        State({"second.txt": OLD}, ("a.txt",)),
+        BOTH,
+        together(save_old, link_second, delete_old),
+    ),
+    "save of what was deleted": Operation(
+        save_old, OLD_DELETED, State({"a.txt": OLD}, ("a.txt",)), together(save_old, delete_old)
+    ),
+    "purge": Operation(purge, OLD_DELETED, NOTHING, together(save_old, delete_old)),
+    "first part": Operation(lambda store: store.add_part(parts_of(NEW)[0]), NOTHING, State({}, (), 1)),
+    "second part": Operation(
+        add_second_part, State({}, (), 1), State({}, (), 2), lambda store: store.add_part(parts_of(NEW, "a.txt")[0])
+    ),
+    "publish": Operation(publish_new, State({}, (), 2), NEW_THERE, all_parts),
+    "replacing publish": Operation(publish_new, State({"a.txt": OLD}, (), 2), NEW_THERE, together(save_old, all_parts)),
+    "publish of a re-index": Operation(
+        publish_new, State({"a.txt": NEW}, (), 2), NEW_THERE, together(save_new, all_parts)
+    ),
+    "discard": Operation(discard, State({}, (), 2), NOTHING, all_parts),
 }
 
 
@@ -52,23 +137,21 @@ def open_store(folder, fault):
     return database, SqliteDocumentStore(database, LocalFileStore(folder))
 
 
-def prepare(folder, old):
-    """A data folder in which the original of what will be saved lies ready, and `old` is saved, if any."""
+def prepare(folder, operation):
+    """A data folder in the state before, with the originals of what there is and of what will be."""
     database, store = open_store(folder, lambda point: None)
     files = LocalFileStore(folder)
-    files.put(NEW.encode())
-    if old is not None:
-        files.put(old.encode())
-        store.save(new_document(old))
+    for content in (OLD, NEW):
+        files.put(content.encode())
+    operation.ready(store)
     database.close()
 
 
-def points_of(folder, operation, old):
+def points_of(folder, operation):
     """All fault points that the operation passes, by letting it pass them."""
     passed = []
-    prepare(folder, old)
     database, store = open_store(folder, passed.append)
-    operation(store)
+    operation.do(store)
     database.close()
     return passed
 
@@ -84,7 +167,7 @@ def run_and_die(folder, operation, at):
                 os.kill(os.getpid(), signal.SIGKILL)
 
         _, store = open_store(folder, fault)
-        operation(store)
+        operation.do(store)
         os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status)
@@ -92,7 +175,7 @@ def run_and_die(folder, operation, at):
 
 
 def state(folder):
-    """What is there by every way of looking, which must agree: {name: text}."""
+    """What is there by every way of looking, which must agree; and the start's sweep leaves no file too many."""
     with Database(folder) as database:
         files = LocalFileStore(folder)
         store = SqliteDocumentStore(database, files)
@@ -101,11 +184,11 @@ def state(folder):
         found = {row.name: store.text(row.id).text for row in store.list()}
         for row in store.list():
             assert "".join(record.segment.text for record in store.segments(row.id)) == found[row.name]
-        lines = {line for content in found.values() for line in content.splitlines(keepends=True)}
+        lines = [line for content in set(found.values()) for line in content.splitlines(keepends=True)]
         searched = FaissEmbeddingStore(database, model_id=MODEL)
         for line in set(f"{OLD}{NEW}".splitlines(keepends=True)):
             request = EmbeddingSearchRequest(Embedding(vector_of(line)), 5, min_score=1.0)
-            assert {match.segment.text for match in searched.search(request)} == lines & {line}
+            assert {match.segment.text for match in searched.search(request)} == {*lines} & {line}
         with database.read() as connection:
             for word in ("Mira", "Otto", "hunts"):
                 like = select(func.count()).select_from(segments).where(segments.c.text.like(f"%{word}%"), is_visible)
@@ -119,27 +202,35 @@ def state(folder):
             embedded = select(func.count()).select_from(segments).join(vectors).where(is_visible)
             counts = [connection.execute(query).scalar() for query in (visible, embedded)]
         assert counts == [len(lines)] * 2
-    return found
+        store.sweep()
+        unfinished = store.unfinished(text_hash(NEW), "p1", MODEL)
+        deleted = tuple(sorted(row.name for row in store.deleted()))
+    return State(found, deleted, unfinished.parts if unfinished else 0)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_c02_killed_at_each_step_a_change_is_whole_or_was_never(tmp_path, name):
-    operation, old, before, after = OPERATIONS[name]
-    points = points_of(tmp_path / "trial", operation, old)
-    assert points[:1] != []
+    operation = OPERATIONS[name]
+    prepare(tmp_path / "before", operation)
+    assert state(tmp_path / "before") == operation.before
+    shutil.copytree(tmp_path / "before", tmp_path / "trial")
+    points = points_of(tmp_path / "trial", operation)
     assert "before commit" in points
+    assert state(tmp_path / "trial") == operation.after
+    files_after = sorted(LocalFileStore(tmp_path / "trial").hashes())
     for number, point in enumerate(points):
         folder = tmp_path / str(number)
-        prepare(folder, old)
+        shutil.copytree(tmp_path / "before", folder)
         run_and_die(folder, operation, number)
-        expected = after if number > points.index("before commit") else before
-        assert state(folder) == expected, point
+        is_done = number > points.index("before commit")
+        assert state(folder) == (operation.after if is_done else operation.before), point
         # Again, and it completes.
         database, store = open_store(folder, lambda point: None)
-        if expected is before:
-            operation(store)
+        if not is_done:
+            operation.do(store)
         database.close()
-        assert state(folder) == after, point
+        assert state(folder) == operation.after, point
+        assert sorted(LocalFileStore(folder).hashes()) == files_after, point
 
 
 SAVES_WITHOUT_END = """
