@@ -114,11 +114,36 @@ def jobs() -> None:
 
 
 @app.command()
-def delete(document_id: Annotated[int, typer.Argument(metavar="ID")]) -> None:
-    """Remove a document, its segments and its original."""
+def delete(
+    document_id: Annotated[int, typer.Argument(metavar="ID")],
+    for_good: Annotated[bool, typer.Option("--for-good", help="At once, with its original: no way back.")] = False,
+) -> None:
+    """Remove a document. It can be brought back for some hours (setting undo_hours), unless it's for good."""
     with services() as s:
-        row = rows.document_row(s.library.delete(document_id))
-    show({"deleted": row}, f"deleted {row['name']} ({row['segments']} segments)")
+        if for_good and document_id in {document.id for document in s.library.deleted()}:
+            row = next(rows.deleted_row(d) for d in s.library.deleted() if d.id == document_id)
+        else:
+            row = rows.document_row(s.library.delete(document_id))
+        if for_good:
+            s.library.purge_deleted([document_id])
+        hours = 0 if for_good else s.library.undo_hours
+    show({"deleted": row}, terminal.deleted_text(row, hours))
+
+
+@app.command()
+def undelete(document_id: Annotated[int, typer.Argument(metavar="ID")]) -> None:
+    """Bring a deleted document back, as it was."""
+    with services() as s:
+        row = rows.document_row(s.library.undelete(document_id))
+    show({"undeleted": row}, f"{row['name']} is back ({row['segments']} segments)")
+
+
+@app.command()
+def deleted() -> None:
+    """List the deleted documents that can be brought back."""
+    with services() as s:
+        found = [rows.deleted_row(record) for record in s.library.deleted()]
+    show({"deleted": found}, table(found, "id", "name", "collection", "segments", "deleted"))
 
 
 @app.command()

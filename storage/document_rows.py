@@ -88,9 +88,12 @@ def document_excerpt(connection: Connection, document_id: int, start: int, end: 
     return excerpt(connection, text_id, start, end)
 
 
-def document_segments(connection: Connection, document_id: int) -> list[SegmentRecord]:
+def document_segments(
+    connection: Connection, document_id: int, *, limit: int | None = None, offset: int = 0
+) -> list[SegmentRecord]:
     text_id, metadata = _text_of(connection, document_id)
-    return _segment_records(connection, select(*COLUMNS).where(segments.c.text_id == text_id), document_id, metadata)
+    query = select(*COLUMNS).where(segments.c.text_id == text_id).limit(-1 if limit is None else limit).offset(offset)
+    return _segment_records(connection, query, document_id, metadata)
 
 
 def neighbour_segments(connection: Connection, uid: str, distance: int) -> list[SegmentRecord]:

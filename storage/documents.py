@@ -241,9 +241,9 @@ class SqliteDocumentStore:
         with self._database.read() as connection:
             return document_rows.document_excerpt(connection, document_id, start, end)
 
-    def segments(self, document_id: int) -> list[SegmentRecord]:
+    def segments(self, document_id: int, *, limit: int | None = None, offset: int = 0) -> list[SegmentRecord]:
         with self._database.read() as connection:
-            return document_rows.document_segments(connection, document_id)
+            return document_rows.document_segments(connection, document_id, limit=limit, offset=offset)
 
     def segment(self, segment_id: str) -> SegmentRecord:
         """Of several documents with the same content, the oldest lends its metadata. A free entry has document 0."""

@@ -125,6 +125,43 @@ def test_lists_and_delete(run, folder):
     assert status == 1 and str(document["id"]) in err and len(err.splitlines()) == 1
 
 
+def test_a_deleted_document_is_listed_and_comes_back_as_it_was_until_it_goes_for_good(run, folder):
+    run("ingest", folder)
+    _, [found], _ = run("documents")
+    [document] = found["documents"]
+    before = run("search", "pump")[1][0]["results"]
+    run("delete", document["id"])
+    _, [found], _ = run("deleted")
+    assert [(row["id"], row["name"], row["segments"]) for row in found["deleted"]] == [(document["id"], "pump.md", 1)]
+    assert run("undelete", document["id"])[:2] == (0, [{"undeleted": document}])
+    assert run("search", "pump")[1][0]["results"] == before
+    status, found, err = run("undelete", document["id"])
+    assert (status, found, len(err.splitlines())) == (1, [], 1) and "gone for good, or was never deleted" in err
+
+    run("delete", document["id"])
+    assert run("delete", document["id"], "--for-good")[0] == 0  # of what is deleted already
+    assert run("deleted")[1] == [{"deleted": []}]
+    run("ingest", folder)
+    [again] = run("documents")[1][0]["documents"]
+    assert run("delete", again["id"], "--for-good")[1] == [{"deleted": again}]
+    assert run("deleted")[1] == [{"deleted": []}]
+    assert run("check")[:2] == (0, [{"ok": True, "problems": []}])
+
+
+def test_a_person_who_deletes_reads_how_to_bring_it_back(show, folder, monkeypatch):
+    show("ingest", folder)
+    assert show("delete", 1)[:2] == (
+        0,
+        "deleted pump.md (1 segments); for 24 h this brings it back: python cli.py undelete 1\n",
+    )
+    assert "pump.md" in show("deleted")[1]
+    assert show("undelete", 1)[1] == "pump.md is back (1 segments)\n"
+    assert show("delete", 1, "--for-good")[1] == "deleted pump.md (1 segments), for good\n"
+    monkeypatch.setenv("FOOTNOTE_UNDO_HOURS", "0")
+    show("ingest", folder)
+    assert show("delete", 2)[1] == "deleted pump.md (1 segments), for good\n"
+
+
 def test_a_filter_is_json(run, folder):
     run("ingest", folder, "--recursive")
     _, [found], _ = run("search", "euros", "--filter", '{"key": "file_name", "equal": "pump.md"}')

@@ -174,8 +174,9 @@ class LibraryService:
     def document_text(self, document_id: int) -> Document:
         return self._documents.text(document_id)
 
-    def segments(self, document_id: int) -> list[SegmentRecord]:
-        return self._documents.segments(document_id)
+    def segments(self, document_id: int, *, limit: int | None = None, offset: int = 0) -> list[SegmentRecord]:
+        """In order; of a long document a page shows some at a time."""
+        return self._documents.segments(document_id, limit=limit, offset=offset)
 
     def segment(self, segment_id: str) -> SegmentRecord:
         return self._documents.segment(segment_id)
@@ -192,6 +193,11 @@ class LibraryService:
         record = self._documents.delete(document_id)
         self.sweep_deleted()
         return record
+
+    @property
+    def undo_hours(self) -> float:
+        """So long a deleted document can be brought back; 0: it's gone at once."""
+        return self._undo_s / 3600
 
     def deleted(self) -> list[DeletedDocument]:
         """What can be brought back, newest first."""

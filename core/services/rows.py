@@ -7,7 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from core.domain import Content
-from core.records import CollectionRecord, DocumentRecord, JobRecord, MessageRecord, Problem, SegmentRecord, Source
+from core.records import (
+    CollectionRecord,
+    DeletedDocument,
+    DocumentRecord,
+    JobRecord,
+    MessageRecord,
+    Problem,
+    SegmentRecord,
+    Source,
+)
 
 Row = dict[str, Any]
 
@@ -27,6 +36,10 @@ def document_row(record: DocumentRecord) -> Row:
         "warnings": list(record.warnings),
         "shared_with": list(record.shared_with),
     }
+
+
+def deleted_row(record: DeletedDocument) -> Row:
+    return {**asdict(record), "deleted": record.deleted.isoformat()}
 
 
 def collection_row(record: CollectionRecord) -> Row:

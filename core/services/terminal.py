@@ -35,6 +35,13 @@ def documents_told_apart(found: Sequence[Row]) -> list[Row]:
     return [{**row, "name": name} for row, name in zip(found, names, strict=True)]
 
 
+def deleted_text(row: Row, undo_hours: float) -> str:
+    """What was deleted, and the way back while there is one."""
+    said = f"deleted {row['name']} ({row['segments']} segments)"
+    back = f"; for {undo_hours:.0f} h this brings it back: python cli.py undelete {row['id']}"
+    return said + (back if undo_hours else ", for good")
+
+
 def job_lines(found: Sequence[Row]) -> list[Row]:
     return [{**row, "progress": f"{row['progress']:.0%}"} for row in found]
 

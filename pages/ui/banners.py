@@ -1,4 +1,4 @@
-"""What is missing, said once on top: a model that isn't there, and how to get it."""
+"""What is missing or not well, said once on top: a model that isn't there, data that is damaged, and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui.literal import literal
 from pages.ui.session import get_services
-from pages.ui.texts import t
+from pages.ui.texts import counted, t
 
 
 def draw_model_banner(*, chat: bool = True) -> None:
@@ -20,3 +20,10 @@ def draw_model_banner(*, chat: bool = True) -> None:
     state = models.embedding_state()
     if state.state in ("missing", "failed"):
         st.warning(literal(t("model.embedding_missing", message=state.message)))
+
+
+def draw_upkeep_banner() -> None:
+    """What the look at the start found and couldn't mend by itself."""
+    left = get_services().maintenance.left
+    if left:
+        st.warning(literal(counted("upkeep.left", len(left), first=left[0].message)))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.records import DocumentRecord
 from pages.ui.boundary import guarded, notify
+from pages.ui.deleted import say_deleted, way_back
 from pages.ui.literal import escaped, literal, shortened
 from pages.ui.session import get_services
 from pages.ui.texts import counted, t
@@ -70,11 +71,12 @@ def _draw_actions(document: DocumentRecord) -> None:
         st.session_state.pop(asking, None)
         gone = get_services().library.delete(document.id)
         close_document()
-        notify(t("document.deleted", name=gone.name))
+        say_deleted([gone])
 
     if st.session_state.get(asking):
         name, segments = shortened(document.name, 120), counted("segments", document.segments)
-        st.warning(literal(t("document.delete_ask", name=name, segments=segments)))
+        question = t("document.delete_ask", name=name, segments=segments)
+        st.warning(literal(f"{question} {way_back()}"))
         with st.container(horizontal=True):
             st.button(t("document.delete_yes"), key=f"{asking}_yes", on_click=delete, type="primary")
             st.button(t("document.delete_no"), key=f"{asking}_no", on_click=set_asking, args=(False,))
@@ -89,13 +91,13 @@ def _draw_actions(document: DocumentRecord) -> None:
 
 
 def _draw_segments(document: DocumentRecord) -> None:
-    segments = get_services().library.segments(document.id)
-    if not segments:
+    if not document.segments:
         return
     st.subheader(t("document.text"), anchor=False)
-    pages = -(-len(segments) // _PER_PAGE)
+    pages = -(-document.segments // _PER_PAGE)
     page = st.pagination(pages, key=f"segments_{document.id}") if pages > 1 else 1
-    for record in segments[(page - 1) * _PER_PAGE : page * _PER_PAGE]:
+    # A long document has hundreds of thousands: only those that are shown are read.
+    for record in get_services().library.segments(document.id, limit=_PER_PAGE, offset=(page - 1) * _PER_PAGE):
         known = record.segment.metadata
         where = [t("document.segment", index=(known.get_int("index") or 0) + 1)]
         if known.get_int("page"):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.records import DEFAULT_COLLECTION
 from pages.ui.boundary import guarded
+from pages.ui.deleted import draw_delete_many
 from pages.ui.document_detail import open_document
 from pages.ui.document_table import draw_document_table
 from pages.ui.session import get_services
@@ -89,3 +90,5 @@ def draw_list() -> None:
     documents = library.documents(collection=chosen, search=search, limit=_PER_PAGE, offset=(page - 1) * _PER_PAGE)
     draw_document_table(documents, on_open=open_document)
     st.caption(counted("documents", count))
+    if search or chosen:
+        draw_delete_many(collection=chosen, search=search, count=count)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.records import JOB_ENDED
-from pages.ui.banners import draw_model_banner
+from pages.ui.banners import draw_model_banner, draw_upkeep_banner
 from pages.ui.chat_state import open_chat, submit, view
 from pages.ui.chat_thread import draw_thread, is_busy, stop_answers
 from pages.ui.chat_top import draw_top
@@ -47,6 +47,7 @@ documents = sum(collection.documents for collection in services.library.collecti
 
 draw_top(chat)
 draw_model_banner()
+draw_upkeep_banner()
 if messages:
     draw_thread(chat.id, messages)
 else:

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from core.errors import NotFoundError
-from pages.ui.banners import draw_model_banner
+from pages.ui.banners import draw_model_banner, draw_upkeep_banner
 from pages.ui.boundary import notify
+from pages.ui.deleted import draw_deleted, draw_undo
 from pages.ui.document_detail import close_document, draw_document
 from pages.ui.jobs import draw_jobs
 from pages.ui.library_list import draw_add, draw_list
@@ -32,7 +33,10 @@ if document:
     draw_document(document)
 else:
     st.title(t("library.title"), anchor=False)
+    draw_undo()
+    draw_upkeep_banner()
     draw_model_banner(chat=False)
     draw_add()
     draw_jobs(keep_done_s=KEEP_DONE_S)
     draw_list()
+    draw_deleted()

@@ -48,13 +48,44 @@ def test_f15_delete_in_two_steps_then_nothing_is_found(server, page):
     open_document(page, server.url, "pump.txt")
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Delete “pump.txt” with its 1 segment?")).to_be_visible()
+    expect(page.get_by_text("It can be brought back for 24 hours.")).to_be_visible()
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_text("“pump.txt” is deleted.")).to_be_visible()
+    expect(page.locator(".table button", has_text="pump.txt")).to_have_count(0)
     page.get_by_role("link", name="New chat").click()
     ask(page, "How many drops of oil does the pump need?")
     answer = wait_for_end(page)
     expect(answer).not_to_contain_text("7731")
     expect(answer.locator("details.source", has_text="pump.txt")).to_have_count(0)
+    # One click brings it back, with what it's asked about.
+    page.get_by_role("link", name="Library").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".table button", has_text="pump.txt")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    page.get_by_role("link", name="New chat").click()
+    ask(page, "How many drops of oil does the pump need?")
+    answer = wait_for_end(page)
+    expect(answer).to_contain_text("7731")
+    expect(answer.locator("details.source", has_text="pump.txt")).to_have_count(1)
+
+
+def test_what_was_deleted_can_be_restored_or_goes_for_good(server, page):
+    open_page(page, f"{server.url}/library")
+    add_and_wait(page, ("seal.txt", b"The seal is made of rubber."), ("bolt.txt", b"The bolt is made of steel."))
+    for name in ("seal.txt", "bolt.txt"):
+        open_document(page, server.url, name)
+        page.get_by_role("button", name="Delete").click()
+        page.get_by_role("button", name="Delete it").click()
+        expect(page.get_by_text(f"“{name}” is deleted.")).to_be_visible()
+    page.get_by_text("Recently deleted · 2").click()
+    expect(page.get_by_text("23 hours left")).to_have_count(2)
+    page.get_by_role("button", name="Restore").last.click()  # newest first
+    expect(page.locator(".table button", has_text="seal.txt")).to_be_visible()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("Delete “bolt.txt” for good? This can't be undone.")).to_be_visible()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("1 document deleted for good.")).to_be_visible()
+    expect(page.get_by_text("Recently deleted")).to_have_count(0)
 
 
 def test_f11_markup_in_documents_and_names_is_only_ever_text(server, page):
