@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, Table, select, update
+from sqlalchemy import Connection, Table, or_, select, update
 
 from core.records import Problem
-from core.services.owners import is_dead
 from storage.conversations import ABANDONED, WORKING
 from storage.database import Database
 from storage.tables import jobs, messages
@@ -43,13 +42,9 @@ def interrupt_stale_answers(database: Database) -> None:
 
 
 def _left(connection: Connection, table: Table, states: tuple[str, ...]) -> list:
-    """Rows in work whose lease ran out: long ago, or just now where its owner is known to be dead."""
-    now = time.time()
-    rows = connection.execute(select(table).where(table.c.state.in_(states)).order_by(table.c.id)).all()
-    return [
-        row
-        for row in rows
-        if row.lease_until is None
-        or row.lease_until < now - STALE_AFTER_S
-        or (row.lease_until < now and is_dead(row.owner or ""))
-    ]
+    """Rows in work whose lease ran out long ago. What was left a moment ago is no damage: whoever starts takes it over."""
+    limit = time.time() - STALE_AFTER_S
+    query = select(table).where(
+        table.c.state.in_(states), or_(table.c.lease_until.is_(None), table.c.lease_until < limit)
+    )
+    return list(connection.execute(query.order_by(table.c.id)))
