@@ -42,7 +42,7 @@ def interrupt_stale_answers(database: Database) -> None:
 
 
 def _left(connection: Connection, table: Table, states: tuple[str, ...]) -> list:
-    """Rows in work whose lease ran out long ago. What was left a moment ago is no damage: whoever starts takes it over."""
+    """Rows in work whose lease ran out long ago. What was left just now is no damage: whoever starts takes it over."""
     limit = time.time() - STALE_AFTER_S
     query = select(table).where(
         table.c.state.in_(states), or_(table.c.lease_until.is_(None), table.c.lease_until < limit)
