@@ -1,7 +1,11 @@
 """A backup holds everything; a restore brings it back whole or changes nothing."""
 
+import contextlib
+import hashlib
 import json
+import sqlite3
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -98,12 +102,166 @@ def other_format(name, data):
     return json.dumps({**json.loads(data), "format": 2}) if name == "manifest.json" else data
 
 
-@pytest.mark.parametrize("change", [cut, longer, without_manifest, without_original, escaping, other_format])
+def absolute(name, data):
+    return data.replace(b'"originals/', b'"/originals/') if name == "manifest.json" else data
+
+
+def other_bytes_under_a_hash(name, data):
+    """An original is called by its hash: whoever changes both the file and its checksum in the list is found out."""
+    if name == "manifest.json":
+        manifest = json.loads(data)
+        for member, described in manifest["files"].items():
+            if member.startswith("originals/"):
+                described.update(sha256=hashlib.sha256(b"evil").hexdigest(), size=4)
+        return json.dumps(manifest)
+    return b"evil" if name.startswith("originals/") else data
+
+
+def negative_size(name, data):
+    return data.replace(b'"size": ', b'"size": -') if name == "manifest.json" else data
+
+
+def deep_list(name, data):
+    return b"[" * 100_000 if name == "manifest.json" else data
+
+
+def forged_database(database):
+    """The same with another database in it, whose checksum is right."""
+
+    def change(name, data):
+        if name == "footnote.db":
+            return database
+        if name == "manifest.json":
+            manifest = json.loads(data)
+            manifest["files"]["footnote.db"] = {"sha256": hashlib.sha256(database).hexdigest(), "size": len(database)}
+            return json.dumps(manifest)
+        return data
+
+    return change
+
+
+def made_by(*statements):
+    connection = sqlite3.connect(":memory:")
+    for statement in statements:
+        connection.execute(statement)
+    return connection.serialize()
+
+
+NO_DATABASE = forged_database(b"this is no database" * 100)
+FOREIGN = forged_database(made_by("CREATE TABLE music (title TEXT)"))
+EMPTY = forged_database(b"")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        cut,
+        longer,
+        without_manifest,
+        without_original,
+        escaping,
+        absolute,
+        other_bytes_under_a_hash,
+        negative_size,
+        deep_list,
+        other_format,
+        NO_DATABASE,
+        FOREIGN,
+        EMPTY,
+    ],
+)
 def test_a_damaged_or_hostile_backup_is_refused_and_nothing_is_left(backup, tmp_path, change):
     rewrite(backup, change)
     with pytest.raises(StorageError, match=r"'backup.zip' is (no whole backup|a backup of another format)"):
         restore_backup(backup, tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data"]
+
+
+def test_a_database_with_parts_that_are_not_footnotes_is_refused(backup, tmp_path):
+    with zipfile.ZipFile(backup) as archive:
+        (tmp_path / "db").write_bytes(archive.read("footnote.db"))
+    with contextlib.closing(sqlite3.connect(tmp_path / "db")) as connection:
+        connection.execute("CREATE TRIGGER spy AFTER INSERT ON messages BEGIN DELETE FROM documents; END")
+        connection.commit()
+    rewrite(backup, forged_database((tmp_path / "db").read_bytes()))
+    with pytest.raises(StorageError, match=r"its database holds 'spy', which isn't Footnote's"):
+        restore_backup(backup, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.7, 0.99])
+def test_a_backup_that_is_cut_off_is_refused(backup, tmp_path, share):
+    whole = backup.read_bytes()
+    backup.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(StorageError, match=r"'backup.zip' is no whole backup \(.*\); nothing was restored"):
+        restore_backup(backup, tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data"]
+
+
+def test_a_link_in_a_backup_is_not_followed_and_nothing_is_written_outside(backup, tmp_path):
+    (tmp_path / "secret").write_text("mine")
+    with zipfile.ZipFile(backup) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    (original,) = [name for name in members if name.startswith("originals/")]
+    with zipfile.ZipFile(backup, "w") as archive:
+        for name, data in members.items():
+            info = zipfile.ZipInfo(name)
+            if name == original:
+                info.external_attr, data = 0o120777 << 16, str(tmp_path / "secret").encode()
+            archive.writestr(info, data)
+    with pytest.raises(StorageError, match="is damaged"):
+        restore_backup(backup, tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data", "secret"]
+
+
+def test_a_bomb_is_not_unpacked(backup, tmp_path):
+    """1 GB of zeros in a megabyte: what the list promises is looked at first, and then held to."""
+    with zipfile.ZipFile(backup) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    (original,) = [name for name in members if name.startswith("originals/")]
+    manifest["files"][original]["size"] = 1 << 30
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(backup, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            if name != original:
+                archive.writestr(name, data)
+        with archive.open(original, "w") as packed:
+            for _ in range(16):
+                packed.write(bytes(1 << 20))
+    with pytest.raises(StorageError, match="it says to hold more than it can"):
+        restore_backup(backup, tmp_path / "new")
+    manifest["files"][original]["size"] = 8
+    rewrite(backup, lambda name, data: json.dumps(manifest) if name == "manifest.json" else data)
+    with pytest.raises(StorageError, match="is damaged"):
+        restore_backup(backup, tmp_path / "new")
+    manifest["files"]["footnote.db"]["size"] = 1 << 60
+    rewrite(backup, lambda name, data: json.dumps(manifest) if name == "manifest.json" else data)
+    with pytest.raises(StorageError, match=r"the disk has no room for what is in 'backup.zip'"):
+        restore_backup(backup, tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data"]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="without a folder that nobody can write to")
+def test_a_place_that_can_not_be_written_is_named_and_nothing_changes(folder, backup, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for place, said in (
+        (tmp_path / "file", "'file' is a file; restore into a new folder"),
+        (tmp_path / "file" / "below", "a file is in the way"),
+        (Path("/proc/footnote"), "can't be written to"),
+    ):
+        with pytest.raises(StorageError, match=said):
+            restore_backup(backup, place)
+    with Database(folder) as database:
+        maintenance = SqliteMaintenance(database, LocalFileStore(folder))
+        with pytest.raises(StorageError, match=r"the backup can't be written to 'proc'"):
+            maintenance.backup(Path("/proc/backup.zip"))
+        with pytest.raises(StorageError, match=r"there is no folder"):
+            maintenance.backup(tmp_path / "file" / "backup.zip")
+    with pytest.raises(StorageError, match=r"the backup 'data' can't be read"):
+        restore_backup(folder, tmp_path / "new")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data", "file"]
 
 
 def test_what_is_no_zip_or_not_there_is_said(tmp_path):
@@ -120,7 +278,7 @@ def test_h07_a_backup_by_a_newer_footnote_is_refused(folder, tmp_path):
         with database.write() as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
         SqliteMaintenance(database, LocalFileStore(folder)).backup(tmp_path / "newer.zip")
-    with pytest.raises(NewerDatabaseError):
+    with pytest.raises(NewerDatabaseError, match=r"'newer.zip' was written by a newer Footnote; update this one"):
         restore_backup(tmp_path / "newer.zip", tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "newer.zip"]
 
