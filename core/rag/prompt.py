@@ -131,8 +131,8 @@ class PromptPacker:
             start = _next_turn(history, start + 1, len(history))
         if start == len(history):
             # Of turns so long that a block is more than fits, as many as fit.
-            start = next((at for at in _questions(history) if sum(costs[at:]) <= self.memory_tokens), start)
-            start = max(start, len(history) - self.memory_messages)
+            fitting = (at for at in _questions(history) if sum(costs[at:]) <= self.memory_tokens)
+            start = next((at for at in fitting if at >= len(history) - self.memory_messages), start)
         if start:
             cut.append(Cut("turn", "older than what memory keeps", messages=start))
         return history[start:]

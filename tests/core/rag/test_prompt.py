@@ -124,3 +124,19 @@ def test_e01_whatever_comes_fits_or_the_question_alone_is_too_long(context, sour
     assert packed.tokens + min(40, context // 3) <= context
     assert packed.messages[0].text == "Be kind."
     assert packed.messages[-1].text.startswith("q " * question)
+
+
+def test_what_the_next_prompt_begins_with_is_known_before_it_is_asked():
+    for count in range(0, 16, 2):
+        made = packer(2000, memory_messages=6)
+        beginning = made.beginning(turns(count))
+        assert made.pack("Why?", [content(20)], turns(count)).messages[: len(beginning)] == beginning
+
+
+def test_of_turns_so_long_that_a_block_is_too_much_the_newest_that_fit_stay():
+    history = [ChatMessage(("user", "assistant")[at % 2], f"t{at} " + "t " * 58) for at in range(8)]
+    packed = packer(2000, memory_tokens=200).pack("Why?", [], history)
+    assert [message.text.split()[0] for message in packed.messages[1:-1]] == ["t6", "t7"]
+    assert packed.cut == (Cut("turn", "older than what memory keeps", messages=6),)
+    none = packer(2000, memory_tokens=100).pack("Why?", [], history)
+    assert none.messages[1:-1] == ()
