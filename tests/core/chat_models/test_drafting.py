@@ -1,6 +1,7 @@
 """Drafts: where they come from, when they pause, and that the text is the same with them."""
 
 import itertools
+import threading
 
 import pytest
 
@@ -121,24 +122,20 @@ def test_by_chance_or_within_a_schema_nothing_is_drafted(models):
 
 @pytest.mark.real_model(TINY)
 def test_e14_a_stop_among_accepted_drafts_keeps_the_text_and_the_context_in_step(models):
-    class AfterSome:
-        """Set at the n-th look."""
-
-        def __init__(self, looks):
-            self.looks = looks
-
-        def is_set(self):
-            self.looks -= 1
-            return self.looks < 0
-
     drafting = models[1]
-    said(drafting, ASKED[0])
-    for looks in (2, 5, 9, 14):
-        _text, reason, usage = said(drafting, ASKED[0], AfterSome(looks))
-        if reason == "stopped":
-            prompt = drafting.prompt_tokens(ASKED[0].messages)
-            assert drafting._runtime.length == len(prompt) + max(usage.output_tokens - 1, 0)
-            assert drafting._runtime.known(prompt) == len(prompt)
+    whole = said(drafting, ASKED[0])[0]
+    prompt = drafting.prompt_tokens(ASKED[0].messages)
+    for deltas_before in (1, 2, 4, 7):
+        stop = threading.Event()
+        stream = drafting.stream(ASKED[0], stop)
+        deltas = [next(stream) for _ in range(deltas_before)]
+        stop.set()
+        deltas += stream
+        assert deltas[-1].finish_reason == "stopped"
+        assert whole.startswith("".join(delta.text for delta in deltas))
+        # The token at which it stopped was said and not read.
+        assert drafting._runtime.length == len(prompt) + deltas[-1].token_usage.output_tokens - 1
+        assert drafting._runtime.known(prompt) == len(prompt)
 
 
 @pytest.mark.real_model(TINY)

@@ -140,7 +140,7 @@ def test_another_conversation_in_between_costs_what_it_displaced(rig):
 def test_an_answer_keeps_the_tokens_it_was_written_with(rig):
     """Cut into tokens anew, an answer may give others than the model wrote."""
     model = rig.owner.get()
-    written = model._loaded().tokenize("break") + model._loaded().tokenize("fast")
+    written = [token for letter in "breakfast" for token in model._loaded().tokenize(letter)]
     assert model._loaded().tokenize("breakfast") != written
     model._answers.keep(" breakfast\n", written)
     turns = [ChatMessage("user", "What?"), ChatMessage("assistant", "breakfast"), ChatMessage("user", "Why?")]
