@@ -46,10 +46,10 @@ def ask(world: World) -> None:
 
 def forget(world: World) -> None:
     """Deletes a conversation that has a turn."""
-    chat, key = world.services.chat, f"turn:{world.new_name('q')}"
-    conversation = chat.create().id
+    chat, name = world.services.chat, world.new_name("q")
+    key, conversation = f"turn:{name}", chat.create().id
     world.report("may", key, "asked", {"conversation": conversation, "text": f"Is there any {COMMON}?"})
-    _, answer = chat.ask(conversation, f"Is there any {COMMON}?", request_key=key)
+    _, answer = chat.ask(conversation, f"Is there any {COMMON}?", request_key=name)
     ended(world.services, answer.id)
     world.report("is", key, "asked")
     world.begins()

@@ -64,7 +64,7 @@ def begin_answer(services: Services, question: str) -> dict[str, Any]:
     """Returns in the middle of it: as soon as a part of its text is saved."""
     conversation = services.chat.create().id
     _, answer = services.chat.ask(conversation, question, request_key=uuid.uuid4().hex)
-    while not (message := services.chat.message(answer.id)).text:
+    while not (message := services.chat.message(answer.id)).text or message.state != "writing":
         if message.state in MESSAGE_ENDED:
             raise RuntimeError(f"the answer was over before it was begun: {message.state} {message.reason}")
         time.sleep(0.01)

@@ -114,7 +114,8 @@ class Sides:
         if not there:
             restore_backup(backup_path(self._folder, name), target)
         self._look_into(target, fact)
-        left = [one.name for one in self._folder.iterdir() if name in one.name]
+        # A folder that is empty by now is no copy of anything.
+        left = [one.name for one in self._folder.iterdir() if name in one.name and any(one.iterdir())]
         if left:
             self.problems.append(f"left behind beside a restored folder: {left}")
         backup_path(self._folder, name).unlink()

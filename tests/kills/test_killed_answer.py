@@ -12,7 +12,7 @@ FACTS = "".join(f"The boiler of house {number} is in the cellar behind the blue 
 def test_c02_an_answer_that_was_being_written_is_interrupted_and_keeps_its_text_and_sources(tmp_path):
     killed = peer.Peer(tmp_path, CHAT_MODEL)
     killed("add", "boilers.txt", FACTS)
-    begun = killed("begin_answer", "Describe at length where the boilers of all the houses are.")
+    begun = killed("begin_answer", "Where is the boiler of each house, in the cellar behind the blue door?")
     killed.kill()
     services = peer.open_services(tmp_path, CHAT_MODEL)
     try:

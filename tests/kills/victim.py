@@ -23,7 +23,7 @@ from tests.kills.sides import Sides
 from tests.kills.survey import Survey
 
 ALL_OPERATIONS = {**OPERATIONS, **OTHER_OPERATIONS, "leave work": leave_work}
-_LONG_AGO_S = 3600.0
+_LONG_AGO_S = 25 * 3600.0
 _SWEEP_TIMEOUT_S = 5.0
 
 
@@ -77,8 +77,7 @@ class Victim:
             self._say(problem=f"unexpected: {traceback.format_exc()}")
 
     def _run(self) -> None:
-        data = self._round.folder / "data"
-        _age(data)
+        _age(self._round.folder)
         services = build_services(settings_of(self._round), fault=self.fault)
         self._look_first(services)
         services.start()
@@ -180,8 +179,8 @@ class Victim:
 
 
 def _age(folder: Path) -> None:
-    """As if the last process had been killed an hour ago: only then may leftovers be swept."""
+    """As if the last process had been killed a day ago: only then may leftovers be swept."""
     long_ago = time.time() - _LONG_AGO_S
     for path in folder.rglob("*"):
-        if path.is_file() and path.parent != folder:
+        if not path.name.startswith("footnote.db"):
             os.utime(path, (long_ago, long_ago))
