@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
 # Built and merged in pieces of this size, so that the memory needed meanwhile doesn't grow with the library.
-_SEGMENTS_AT_ONCE = 20_000
+_SEGMENTS_AT_ONCE = 4_000
 _POSTINGS_AT_ONCE = 4_000_000
 MOST_COUNTED = np.iinfo(np.uint8).max  # more repetitions add nothing to a score
 
@@ -93,7 +93,7 @@ def merged(blocks: Sequence[Block]) -> Block:
 def _piece(segments: Sequence[tuple[int, Sequence[str]]], number_of: Callable[[str], int]) -> Block:
     lengths = np.fromiter((len(terms) for _, terms in segments), np.int32, len(segments))
     total = int(lengths.sum(dtype=np.int64))
-    numbers = np.fromiter((number for _, terms in segments for number in map(number_of, terms)), np.int64, total)
+    numbers = np.fromiter(map(number_of, chain.from_iterable(terms for _, terms in segments)), np.int64, total)
     # One number per (term, row): sorting it sorts by term, then row, and equal ones lie together.
     keys = (numbers << 32) | np.repeat(np.arange(len(segments)), lengths)
     keys.sort()
