@@ -69,11 +69,13 @@ def _beside(name: str, options: argparse.Namespace, sets: list[BenchSet]) -> Any
             _show(f"{one.name}: {len(one.entries)} files, {len(one.questions)} questions", tables.search_table(of_set))
             rows += of_set
         _show("Footnote's default against the best of each", "\n".join(tables.verdicts(rows)))
+        _show("", tables.versions(rows))
         return rows
     one = next((each for each in sets if each.name == INGESTED), sets[0])
     found = side_by_side.ingest(contest, one, texts=options.files, pdfs=options.pdfs, repeats=options.repeats)
     for kind, rows in found.items():
         _show(f"{one.name} as {kind} files, {options.repeats} times each, median", tables.ingest_table(rows))
+    _show("", tables.versions(next(iter(found.values()))))
     return found
 
 

@@ -131,6 +131,7 @@ def _ingest_row(name: str, runs: Sequence[Row], characters: int) -> Row:
     return {
         "contestant": name,
         "precision": runs[0]["precision"],
+        "threads": runs[0]["threads"],
         "seconds": median,
         "lowest": seconds[0],
         "highest": seconds[-1],
@@ -171,6 +172,7 @@ def _search_row(
         "retriever": retriever,
         "is_default": retriever == found["default"],
         "precision": found["precision"],
+        "threads": found["threads"],
         **scores(asked["rankings"], one.questions, entry_ids),
         "median_ms": statistics.median(times),
         "p95_ms": times[min(len(times) - 1, int(0.95 * len(times)))],
@@ -181,6 +183,7 @@ def _search_row(
         "segments": found["segments"],
         "peak_ingest_mb": found["peak_mb"]["ingest"],
         "peak_search_mb": found["peak_mb"]["search"],
+        "versions": found["versions"],
     }
 
 

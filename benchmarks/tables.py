@@ -18,6 +18,7 @@ def ingest_table(rows: Sequence[Row]) -> str:
     own = next((row for row in rows if "failed" not in row), None)
     columns = {
         "precision": lambda row: row["precision"],
+        "threads": lambda row: row["threads"],
         "seconds": lambda row: f"{row['seconds']:.1f}",
         "spread": lambda row: f"{row['lowest']:.1f} to {row['highest']:.1f}",
         "x time": lambda row: _ratio(row["seconds"], own["seconds"]),
@@ -70,6 +71,15 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
                 f"({best['retriever']}): {word}"
             )
     return sentences
+
+
+def versions(rows: Sequence[Row]) -> str:
+    """A line for each family of contestants: what ran. `LangChain: langchain 1.5.2, faiss-cpu 1.15.1`"""
+    found = {_family(row): row["versions"] for row in rows if "failed" not in row}
+    return "\n".join(
+        f"{family}: {', '.join(f'{package} {number}' for package, number in of_family.items() if number)}"
+        for family, of_family in found.items()
+    )
 
 
 def _family(row: Row) -> str:

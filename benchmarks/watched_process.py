@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -24,19 +25,24 @@ class WatchedProcess:
         self._log = log
 
     def wait(self, timeout_s: float) -> str:
-        """Until it ends; returns what went wrong in one line, or "" where nothing did."""
+        """Until it ends; returns what went wrong in one line, or "" where nothing did.
+
+        It and all below it are ended after `timeout_s`, and when this is interrupted.
+        """
         tree = psutil.Process(self._process.pid)
         ends = time.monotonic() + timeout_s
-        while True:
-            try:
-                self._process.wait(EVERY_S)
-                break
-            except subprocess.TimeoutExpired:
+        try:
+            while self._process.poll() is None and time.monotonic() < ends:
                 self.samples.append((time.time(), resident_bytes(tree)))
-            if time.monotonic() > ends:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(EVERY_S)
+        finally:
+            is_late = self._process.poll() is None
+            if is_late:
                 stop_tree(tree)
                 self._process.wait()
-                return f"stopped after {timeout_s:.0f} s"
+        if is_late:
+            return f"stopped after {timeout_s:.0f} s"
         if self._process.returncode == 0:
             return ""
         lines = [line for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
@@ -51,20 +57,19 @@ class WatchedProcess:
 def resident_bytes(process: psutil.Process) -> int:
     """Resident memory of a process and all below it; pages that they share count for each."""
     total = 0
-    try:
-        for member in [process, *process.children(recursive=True)]:
-            try:
-                total += member.memory_info().rss
-            except psutil.NoSuchProcess:
-                continue
-    except psutil.NoSuchProcess:
-        pass
+    for member in [process, *_below(process)]:
+        with suppress(psutil.NoSuchProcess):
+            total += member.memory_info().rss
     return total
 
 
 def stop_tree(process: psutil.Process) -> None:
-    for member in [*process.children(recursive=True), process]:
-        try:
+    for member in [*_below(process), process]:
+        with suppress(psutil.NoSuchProcess):
             member.kill()
-        except psutil.NoSuchProcess:
-            continue
+
+
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        return process.children(recursive=True)
+    return []

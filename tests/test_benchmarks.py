@@ -120,6 +120,7 @@ def test_a_peer_whose_package_is_missing_is_one_line(tmp_path):
 def test_ingest_table_sets_everyone_beside_the_first_row():
     row = {
         "precision": "float32",
+        "threads": 2,
         "lowest": 1.0,
         "highest": 3.0,
         "characters_per_s": 5000.0,
@@ -133,9 +134,9 @@ def test_ingest_table_sets_everyone_beside_the_first_row():
         {"contestant": "Third", "failed": "the package x is missing"},
     ]
     header, own, other, third = tables.ingest_table(rows).splitlines()
-    assert re.split(r"  +", header)[4:9] == ["x time", "characters/s", "cut", "x a token", "segments"]
-    assert re.split(r"  +", own)[2:9] == ["2.0", "1.0 to 3.0", "1.00", "5,000", "0%", "1.00", "7"]
-    assert re.split(r"  +", other)[2:9] == ["3.0", "1.0 to 3.0", "1.50", "5,000", "50%", "3.00", "7"]
+    assert re.split(r"  +", header)[5:10] == ["x time", "characters/s", "cut", "x a token", "segments"]
+    assert re.split(r"  +", own)[3:10] == ["2.0", "1.0 to 3.0", "1.00", "5,000", "0%", "1.00", "7"]
+    assert re.split(r"  +", other)[3:10] == ["3.0", "1.0 to 3.0", "1.50", "5,000", "50%", "3.00", "7"]
     assert third == "Third  not run: the package x is missing"
 
 
@@ -150,6 +151,15 @@ def test_verdicts_name_the_best_of_each_and_say_where_footnote_is_not_above():
         "s: nDCG@10 0.800, A's best 0.750 (hybrid): above by 0.050",
         "s: nDCG@10 0.800, B's best 0.850 (vector): NOT above: -0.050",
     ]
+
+
+def test_versions_are_told_once_a_family():
+    rows = [
+        {"contestant": "B", "versions": {"b": "1", "gone": ""}},
+        {"contestant": "B, FAISS", "versions": {"b": "1"}},
+        {"contestant": "C", "failed": "missing"},
+    ]
+    assert tables.versions(rows) == "B: b 1"
 
 
 def test_own_figures_are_printed_flat_and_rows_as_tables():

@@ -34,13 +34,13 @@ CONVERTERS = {
 class Contestant:
     PACKAGES = ("haystack-ai", "sentence-transformers-haystack", "pypdf", "torch")
     default = "vector"
-    precision = "float32"
 
     def __init__(self, model: str, work: Path) -> None:
         self._document_embedder = SentenceTransformersDocumentEmbedder(model=model, progress_bar=False)
         self._text_embedder = SentenceTransformersTextEmbedder(model=model, progress_bar=False)
         self._document_embedder.warm_up()
         self._text_embedder.warm_up()
+        self.precision = str(self._text_embedder.embedding_backend.model.dtype).removeprefix("torch.")
 
     def ingest(self, folder: Path) -> int:
         self._store = InMemoryDocumentStore()

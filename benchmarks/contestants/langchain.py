@@ -36,10 +36,10 @@ class Contestant:
         "torch",
     )
     default = "vector"
-    precision = "float32"
 
     def __init__(self, model: str, work: Path) -> None:
         self._embeddings = HuggingFaceEmbeddings(model_name=model)
+        self.precision = str(self._embeddings._client.dtype).removeprefix("torch.")
 
     def ingest(self, folder: Path) -> int:
         documents = []

@@ -46,6 +46,7 @@ def run(contestant_class: type, job: dict[str, Any]) -> dict[str, Any]:
             "segments": segments,
             "versions": {name: _version(name) for name in contestant.PACKAGES},
             "precision": contestant.precision,
+            "threads": sys.modules["torch"].get_num_threads() if "torch" in sys.modules else None,
             "default": contestant.default,
             "texts": _token_counts(job.get("tokenizer"), contestant.texts()),
         }
