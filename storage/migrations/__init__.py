@@ -85,11 +85,18 @@ def _keep_copy(database: Path, target: Path) -> None:
     """A consistent copy through SQLite itself, which includes what is still in the WAL."""
     target.parent.mkdir(exist_ok=True)
     unfinished = target.with_suffix(".tmp")
+    try:
+        _copy(database, unfinished)
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _copy(database: Path, target: Path) -> None:
     source = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
-    copy = sqlite3.connect(unfinished)
+    copy = sqlite3.connect(target)
     try:
         source.backup(copy)
     finally:
         copy.close()
         source.close()
-    os.replace(unfinished, target)
