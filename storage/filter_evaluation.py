@@ -63,11 +63,14 @@ def _documents_of_rows(
     members: list[list[Metadata] | None] = []
     group_of_text = np.zeros(len(text_ids), dtype=np.int64)
     for number, text_id in enumerate(text_ids.tolist()):
-        seen = [_under(keys, metadata.to_dict()) for metadata in documents.of_text.get(text_id, ())]
+        seen = [[metadata.get(key) for key in keys] for metadata in documents.of_text.get(text_id, ())]
         name = "free" if text_id == FREE else repr(seen)  # repr tells 1 from True
         if name not in groups:
             groups[name] = len(members)
-            candidates = map(Metadata, seen)
+            candidates = [
+                Metadata({key: value for key, value in zip(keys, values, strict=True) if value is not None})
+                for values in seen
+            ]
             members.append(
                 None
                 if text_id == FREE

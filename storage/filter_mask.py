@@ -58,6 +58,7 @@ class FilterMask:
         self._columns = ColumnsCache()
         self._documents = DocumentViewsCache()
         self._lock = threading.Lock()
+        self._evaluating = threading.Lock()
         self._generation: Generation | None = None
         # The filter is kept beside its mask: a custom one may be told apart by its address only.
         self._masks: OrderedDict[str, tuple[Filter, Allowed]] = OrderedDict()
@@ -74,20 +75,31 @@ class FilterMask:
         if filter is None:
             return None
         generation = current(connection)
+        known = self._remembered_mask(generation, filter)
+        if known is not None:
+            return known
+        # One at a time: the legs of a search ask for the same one together, and the second then finds it.
+        with self._evaluating:
+            known = self._remembered_mask(generation, filter)
+            if known is not None:
+                return known
+            allowed = Allowed(self._allowed_ids(connection, filter))
+            with self._lock:
+                if generation == self._generation:
+                    self._masks[repr(filter)] = (filter, allowed)
+                    self._forget_oldest()
+            return allowed
+
+    def _remembered_mask(self, generation: Generation, filter: Filter) -> Allowed | None:
         key = repr(filter)  # tells 1 from True, which are equal as values
         with self._lock:
             if generation != self._generation:
                 self._masks.clear()
                 self._generation = generation
-            if key in self._masks:
-                self._masks.move_to_end(key)
-                return self._masks[key][1]
-        allowed = Allowed(self._allowed_ids(connection, filter))
-        with self._lock:
-            if generation == self._generation:
-                self._masks[key] = (filter, allowed)
-                self._forget_oldest()
-        return allowed
+            if key not in self._masks:
+                return None
+            self._masks.move_to_end(key)
+            return self._masks[key][1]
 
     def _forget_oldest(self) -> None:
         size = sum(allowed.size_bytes for _, allowed in self._masks.values())
