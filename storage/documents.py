@@ -194,7 +194,7 @@ class SqliteDocumentStore:
         return len(files) + len(parts)
 
     def add_collection(self, name: str) -> CollectionRecord:
-        with self._database.write() as connection:
+        with self._database.write("collection added") as connection:
             collection_rows.insert_collection(connection, name)
             return collection_rows.collection_records(connection, collection_rows.checked_name(name))[0]
 

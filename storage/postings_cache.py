@@ -43,6 +43,7 @@ class PostingsCache:
             if self._state is None or self._state[1] != now:
                 postings = self._caught_up(connection) or self._from_file(connection) or self._built(connection)
                 self._state = (postings, now)
+                self._database.fault("keyword index caught up")
                 if self._unwritten >= WRITE_EVERY:
                     self._try_to_write()
             return self._state[0]
@@ -89,7 +90,7 @@ class PostingsCache:
         if self._state is None or not self._unwritten:
             return
         try:
-            write_postings(self.path, *self._state, store=self._store)
+            write_postings(self.path, *self._state, store=self._store, fault=self._database.fault)
         except OSError as error:
             logger.warning("the postings file wasn't written: %s", storage_error(error, self._database.data_dir))
         else:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import numpy as np
 from core.domain import text_hash
 from core.text.postings import Postings, numbered_terms
 from core.text.postings_blocks import Block
+from storage.database import no_fault
 from storage.files import write_whole
 from storage.generation import Generation
 
@@ -51,7 +53,14 @@ def postings_path(data_dir: Path, store: str) -> Path:
     return data_dir / "index" / f"{readable or 'store'}-{text_hash(store)[:12]}.postings"
 
 
-def write_postings(path: Path, postings: Postings, generation: Generation, *, store: str) -> None:
+def write_postings(
+    path: Path,
+    postings: Postings,
+    generation: Generation,
+    *,
+    store: str,
+    fault: Callable[[str], None] = no_fault,
+) -> None:
     """raises OSError; the old file stays."""
     (block,) = postings.compact().blocks
     vocabulary = json.dumps(list(postings.vocabulary), separators=(",", ":")).encode()
@@ -71,7 +80,8 @@ def write_postings(path: Path, postings: Postings, generation: Generation, *, st
         sha256=hashlib.sha256(body).hexdigest(),
     )
     path.parent.mkdir(exist_ok=True)
-    write_whole(path, _MAGIC + json.dumps(asdict(header)).encode() + b"\n" + body)
+    write_whole(path, _MAGIC + json.dumps(asdict(header)).encode() + b"\n" + body, fault=fault)
+    fault("postings file saved")
 
 
 def read_postings(path: Path, *, store: str) -> tuple[Postings, Generation] | None:

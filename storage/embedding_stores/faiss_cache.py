@@ -58,6 +58,7 @@ class FaissCache:
             self._caught_up(connection, model) or self._from_file(connection, model) or self._built(connection, model)
         )
         self._state = _State(index, now)
+        self._database.fault("vector index caught up")
         if self._unwritten >= WRITE_EVERY:
             self.try_to_write()
         return index
@@ -102,7 +103,6 @@ class FaissCache:
             return None
         index.remove(changes.removed + changes.changed)
         index.add(ids, rows)
-        self._database.fault("vector index caught up")
         self._unwritten += len(changes.removed) + len(changes.changed)
         outgrown = index.kind == "exact" and len(index.ids) > self._exact_limit
         # Back to exact only well below, so that one document coming and going doesn't build it anew each time.
