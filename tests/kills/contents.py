@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pymupdf
 
 KINDS = ("txt", "md", "html", "csv", "pdf")
+LONG = 100  # sentences; longer files are read and kept in parts
 COMMON = "kilnstone"  # every segment of every file has this word, so that one search asks for all of them
 _WORDS = (
     "amber basin cobalt delta ember fjord garnet harbor indigo jasper kestrel lantern meadow nickel opal pebble quartz "
@@ -61,17 +63,14 @@ def content_named(name: str) -> Content:
     return Content(kind, *map(int, numbers))
 
 
-def pool(small: int, long: int, *, long_sentences: int = 1500) -> list[Content]:
-    """Contents that no two of them share, each in two versions."""
+def pool(small: int, long: Sequence[tuple[str, int]]) -> list[Content]:
+    """Contents that share no sentence: short ones, each in two versions, and long ones by (kind, sentences)."""
     chosen = [Content(KINDS[number % len(KINDS)], number, version) for number in range(small) for version in (1, 2)]
-    return chosen + [
-        Content(("txt", "pdf")[number % 2], small + number, 1, long_sentences // (1 + number % 2))
-        for number in range(long)
-    ]
+    return chosen + [Content(kind, small + number, 1, sentences) for number, (kind, sentences) in enumerate(long)]
 
 
 def _pdf(lines: list[str]) -> bytes:
-    per_page = 12
+    per_page = 12 if len(lines) <= LONG else 2  # a long one has many pages, which is what it is read by
     with pymupdf.open() as document:
         for start in range(0, len(lines), per_page):
             document.new_page().insert_textbox(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.bootstrap import Services
 from core.records import JobRecord
-from tests.kills.contents import Content, content_named
+from tests.kills.contents import LONG, Content, content_named
 from tests.kills.ledger import Ledger
 
 MOST_DOCUMENTS = 14
@@ -38,7 +38,7 @@ class World:
     def fresh(self, *, long: bool = False) -> Content:
         """Content that nothing holds at this moment."""
         held = {_content(state) for fact in self.ledger.facts.values() for state in fact.now}
-        free = [one for one in self.contents if one.name not in held and (one.sentences > 100) == long]
+        free = [one for one in self.contents if one.name not in held and (one.sentences > LONG) == long]
         return self.random.choice(free)
 
     def documents(self, state: str = "live:") -> list[str]:
@@ -76,7 +76,7 @@ def upload(world: World) -> None:
 
 def upload_long(world: World) -> None:
     for key in world.documents():  # long ones are few; one of them at a time
-        if content_named(_content(world.ledger.state(key))).sentences > 100:
+        if content_named(_content(world.ledger.state(key))).sentences > LONG:
             _delete_for_good(world, key)
     _one_more(world, world.fresh(long=True))
 
@@ -90,7 +90,7 @@ def duplicate(world: World) -> None:
 def replace(world: World) -> None:
     key = _some(world)
     old = content_named(_content(world.ledger.state(key)))
-    new = Content(old.kind, old.number, 3 - old.version, old.sentences) if old.sentences < 100 else world.fresh()
+    new = Content(old.kind, old.number, 3 - old.version, old.sentences) if old.sentences <= LONG else world.fresh()
     world.begins()
     world.add(new, key, on_conflict="replace")
     world.until_idle(key, f"live:{new.name}")

@@ -17,6 +17,9 @@ from tests.kills.plans import at_points, at_random, discover, one_of_each_kind
 from tests.kills.references import references
 from tests.kills.victim import Target
 
+# How many small ones, and the long ones: three parts each for the hashing model, two where embedding takes its time.
+_FILES = {"hashing": (40, (("txt", 2700), ("pdf", 300))), "real": (15, (("pdf", 160), ("pdf", 170)))}
+
 
 def run_kills(
     folder: Path,
@@ -35,7 +38,7 @@ def run_kills(
     raises  DiscoveryError
     """
     _load_what_forks_share(model)
-    contents = pool(40 if model == "hashing" else 15, 2, long_sentences=600)
+    contents = pool(*_FILES["hashing" if model == "hashing" else "real"])
     expected = references(folder / "references", contents, model=model)
     first = Lane(folder / "discovery", contents, expected, model=model, seed=seed)
     targets = discover(first)

@@ -18,7 +18,9 @@ SAVED = {"text written", "segments written", "vectors written", "document row wr
 # What each operation passes at the least: where a change of the code loses one, nothing is killed there any more.
 MAIN_POINTS = {
     "upload": ADDED | SAVED,
-    "upload long": ADDED,
+    "upload long": ADDED
+    | {"part's text written", "part's segments written", "part's vectors written", "part written"}
+    | {"segments taken over", "segments published", "text published", "document row written", "committed"},
     "duplicate": ADDED | {"document row written", "committed"},
     "replace": ADDED | SAVED | {"old text deleted", "original removed"},
     "re-index": {"job added", "job claimed", "committed", "job finished"},
@@ -35,7 +37,7 @@ MAIN_POINTS = {
     "restore": {"backup unpacked", "restored database opened", "restored folder renamed"},
     "upgrade": {"copy of the old database kept", "version 0002 done", "version 0003 done", "migrated"},
     "first start": {"version 0001 done", "migrated"},
-    "close": {"job added", "index file saved"},
+    "close": {"job added", "index file saved", "postings file saved"},
     "start": {"job claimed", "answer claimed", "vector index caught up", "keyword index caught up"},
 }
 
