@@ -74,7 +74,7 @@ class Database:
         try:
             upgrade(self)
             self._anchor = self._open_anchor()
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             raise storage_error(error, self.data_dir) from error
 
     @contextlib.contextmanager

@@ -56,8 +56,15 @@ def file_error(error: OSError, folder: str) -> StorageError:
     if error.errno in _NOT_ALLOWED:
         return StorageError(_BY_CODE["SQLITE_READONLY"].format(folder=folder))
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return StorageError(f"{folder!r} can't be the data folder: a file of that name is in the way")
+        return StorageError(_in_the_way(error, folder))
     return StorageError(f"the data folder {folder!r} can't be used: {error.strerror or error}")
+
+
+def _in_the_way(error: OSError, folder: str) -> str:
+    name = Path(error.filename or folder).name
+    if error.errno == errno.EEXIST and name != folder:
+        return f"in the data folder {folder!r} a file named {name!r} is in the way; move it away"
+    return f"{folder!r} can't be the data folder: a file of that name is in the way"
 
 
 def folder_error(error: OSError | sqlite3.Error, folder: Path, what: str) -> StorageError:
