@@ -42,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
             _title(name, {**BESIDE, **{key: one.title for key, one in MEASUREMENTS.items()}}[name], began)
             found[name] = _beside(name, options, sets) if name in BESIDE else _own(name, options, sets)
             _save(options.json, found)
+        if held := tables.held(found):
+            _show("== what must hold", held)
     except FootnoteError as error:
         print(error, file=sys.stderr)
         return 1

@@ -73,6 +73,37 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
     return sentences
 
 
+def held(found: Mapping[str, Any]) -> str:
+    """What must hold, and whether it did, of everything that was measured in this run. "" where nothing was."""
+    lines = [
+        {"table": name, "must": one.get("must", "-"), "held": _yes(one["ok"])}
+        for name, one in found.items()
+        if isinstance(one, Mapping) and "ok" in one
+    ]
+    lines += [{"table": "peers-ingest", **line} for line in _ingest_held(found.get("peers-ingest", {}).get("text", []))]
+    if sentences := verdicts(found.get("peers-search", [])):
+        below = sum("NOT above" in sentence for sentence in sentences)
+        must = "the default above the best of each on each set"
+        lines.append({"table": "peers-search", "must": must, "held": f"{len(sentences) - below} of {len(sentences)}"})
+    return table(lines, "table", "must", "held") if lines else ""
+
+
+def _ingest_held(rows: Sequence[Row]) -> list[Row]:
+    ran = [row for row in rows if "failed" not in row and row["tokens_read"]]
+    lines = []
+    for peer in ran[1:]:
+        if _family(peer) not in ("LangChain", "LlamaIndex"):
+            continue
+        plain, read = peer["seconds"] / ran[0]["seconds"], _per_token(peer) / _per_token(ran[0])
+        must = f"2 times as fast as {peer['contestant']} for what its model reads"
+        lines.append({"must": must, "held": f"{_yes(read >= 2)}: {read:.2f} (time alone {plain:.2f})"})
+    return lines
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "NO"
+
+
 def versions(rows: Sequence[Row]) -> str:
     """A line for each family of contestants: what ran. `LangChain: langchain 1.5.2, faiss-cpu 1.15.1`"""
     found = {_family(row): row["versions"] for row in rows if "failed" not in row}

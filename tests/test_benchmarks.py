@@ -153,6 +153,20 @@ def test_verdicts_name_the_best_of_each_and_say_where_footnote_is_not_above():
     ]
 
 
+def test_what_must_hold_is_told_of_everything_that_was_measured():
+    speeds = {"tokens_read": 100, "seconds": 2.0, "contestant": "Footnote"}
+    text = [speeds, {**speeds, "seconds": 3.0, "tokens_read": 50, "contestant": "LangChain"}]
+    text.append({"contestant": "LlamaIndex", "failed": "missing"})
+    found = {"machine": {"cores": "2"}, "ingest": {"ok": True, "must": "0.85"}, "soak": {"ok": False}}
+    assert [re.split(r"  +", line) for line in tables.held({**found, "peers-ingest": {"text": text}}).splitlines()] == [
+        ["table", "must", "held"],
+        ["ingest", "0.85", "yes"],
+        ["soak", "-", "NO"],
+        ["peers-ingest", "2 times as fast as LangChain for what its model reads", "yes: 3.00 (time alone 1.50)"],
+    ]
+    assert tables.held({"machine": {"cores": "2"}}) == ""
+
+
 def test_versions_are_told_once_a_family():
     rows = [
         {"contestant": "B", "versions": {"b": "1", "gone": ""}},
