@@ -10,8 +10,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
-from core.domain import ChatMessage, Embedding, EmbeddingSearchRequest
+from core.domain import ChatMessage, Embedding, EmbeddingSearchRequest, Mark
 from core.errors import StorageError
 from storage.chat_memories import SqliteChatMemoryStore
 from storage.conversations import SqliteConversationStore
@@ -23,7 +24,7 @@ from storage.jobs import SqliteJobStore
 from storage.maintenance import SqliteMaintenance
 from storage.migrations import NEWEST
 from storage.settings import SqliteSettingsStore
-from tests.storage.making import MODEL, vector_of
+from tests.storage.making import MODEL, new_document, vector_of
 
 FIXTURE = Path(__file__).parent / "format-0001.db.gz"
 
@@ -40,6 +41,11 @@ def version(path):
         return connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     finally:
         connection.close()
+
+
+def everything(connection):
+    tables = ("documents", "segments", "vectors")
+    return [connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in tables]
 
 
 def test_h07_an_old_database_is_copied_migrated_and_whole(folder):
@@ -65,6 +71,34 @@ def test_h07_an_old_database_is_copied_migrated_and_whole(folder):
     (copy,) = (folder / "backups").iterdir()
     assert copy.name.startswith(f"before-{NEWEST}-from-0001-")
     assert version(copy) == "0001"
+
+
+def test_h07_texts_keep_their_ids_marks_and_counter_when_they_are_cut_in_parts(folder):
+    old = sqlite3.connect(folder / "footnote.db")
+    old.execute("UPDATE texts SET marks = '[[0, 10, \"page\", 1]]' WHERE id = 1")
+    old.execute("UPDATE sqlite_sequence SET seq = 7 WHERE name = 'texts'")  # five that are gone
+    old.commit()
+    before = old.execute("SELECT id, content_hash, pipeline, text, characters, seen FROM texts ORDER BY id").fetchall()
+    kept = everything(old)
+    old.close()
+    with Database(folder) as database:
+        store = SqliteDocumentStore(database, LocalFileStore(folder))
+        assert store.text(1).marks == (Mark(0, 10, "page", 1),)
+        new_id = store.save(new_document("one more\n", "new.txt")).document.id
+        with database.read() as connection:
+            text_id = connection.execute(text("SELECT text_id FROM documents WHERE id = :id"), {"id": new_id}).scalar()
+        assert text_id == 8  # never one that was given out before
+        store.delete(new_id)
+        store.purge_deleted()
+    new = sqlite3.connect(folder / "footnote.db")
+    after = new.execute(
+        "SELECT id, content_hash, pipeline, text_parts.text, characters, seen FROM texts JOIN text_parts "
+        "ON text_id = id AND number = 0 AND start = 0 AND building = '' ORDER BY id"
+    ).fetchall()
+    assert after == before
+    assert everything(new) == kept
+    assert new.execute("PRAGMA foreign_key_check").fetchall() == []
+    new.close()
 
 
 def test_h07_a_migration_that_fails_changes_nothing(folder):

@@ -1,4 +1,4 @@
-"""Whatever is done to documents in whatever order, the store holds what a few dictionaries say, and `check` is clean."""
+"""Whatever is done to documents, in whatever order, the store holds what a few dictionaries say; `check` is clean."""
 
 import random
 

@@ -3,8 +3,10 @@ import os
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from core.errors import ConfigError, DocumentError, NotFoundError, StorageError
+from core.services.library import LibraryService
 from tests.core.services.indexing_parts import opened
 
 
@@ -118,6 +120,34 @@ def test_documents_collections_and_originals(parts):
     with pytest.raises(NotFoundError):
         parts.library.document(document.id)
     assert parts.library.delete_collection("home") == 0
+
+
+def test_a_delete_can_be_undone_until_its_time_is_over(parts):
+    for name in ("a.txt", "b.txt"):
+        parts.library.add_bytes(name, f"{name} holds a pump.".encode())
+    parts.run()
+    first, second = parts.library.documents()
+    parts.library.delete(first.id)
+    assert parts.library.sweep_deleted() == 0
+    assert [row.id for row in parts.library.deleted()] == [first.id]
+    assert parts.library.undelete(first.id) == first
+    parts.library.delete_collection("default")
+    with parts.database.write() as connection:
+        connection.execute(text("UPDATE deleted_documents SET deleted = deleted - 86401 WHERE id = 1"))
+    assert parts.library.sweep_deleted() == 1
+    assert [row.id for row in parts.library.deleted()] == [second.id]
+    assert parts.library.purge_deleted([second.id]) == 1
+    assert (parts.library.deleted(), list(parts.files.hashes())) == ([], [])
+    with pytest.raises(NotFoundError, match="can't be brought back"):
+        parts.library.undelete(second.id)
+
+
+def test_without_hours_to_undo_a_delete_is_for_good(parts):
+    library = LibraryService(parts.documents, parts.files, parts.jobs, undo_hours=0)
+    library.add_bytes("a.txt", b"One pump.")
+    parts.run()
+    library.delete(library.documents()[0].id)
+    assert (library.deleted(), list(parts.files.hashes())) == ([], [])
 
 
 def test_reindexing_a_document_that_is_not_there_is_refused(parts):
