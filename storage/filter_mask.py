@@ -21,8 +21,8 @@ from storage.filter_evaluation import matching_ids, needs_own_metadata
 from storage.generation import Generation, current
 from storage.segment_columns import ColumnsCache
 
-# Together with the masks of 64 filters at most; a million segments take one of them a filter.
-_MOST_REMEMBERED_BYTES = 32 << 20
+# Of all remembered masks; one takes a byte a segment.
+_MOST_BYTES = 32 << 20
 
 
 class Allowed:
@@ -53,8 +53,9 @@ class Allowed:
 class FilterMask:
     """Allowed segments by filter, remembered for the current generation. Thread-safe; a `Database` has one for all."""
 
-    def __init__(self, *, remembered: int = 64) -> None:
+    def __init__(self, *, remembered: int = 64, most_bytes: int = _MOST_BYTES) -> None:
         self._remembered = remembered
+        self._most_bytes = most_bytes
         self._columns = ColumnsCache()
         self._documents = DocumentViewsCache()
         self._lock = threading.Lock()
@@ -103,7 +104,7 @@ class FilterMask:
 
     def _forget_oldest(self) -> None:
         size = sum(allowed.size_bytes for _, allowed in self._masks.values())
-        while len(self._masks) > self._remembered or (size > _MOST_REMEMBERED_BYTES and len(self._masks) > 1):
+        while len(self._masks) > self._remembered or (size > self._most_bytes and len(self._masks) > 1):
             _, (_, allowed) = self._masks.popitem(last=False)
             size -= allowed.size_bytes
 

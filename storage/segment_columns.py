@@ -19,6 +19,8 @@ from storage.tables import is_visible, segments
 
 FREE = 0  # instead of a text: an entry that was added by itself
 NO_PLACE = -1
+# The newest, and the one before: a search may have begun before another thread caught up.
+_STATES = 2
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class ColumnsCache:
         self.own_metadata: list[str] = []
         self._numbers: dict[str, int] = {}
         self._lock = threading.Lock()
-        self._state: tuple[SegmentColumns, Generation] | None = None
+        self._states: list[tuple[SegmentColumns, Generation]] = []
 
     def up_to_date(self, connection: Connection, *, with_own: bool) -> SegmentColumns:
         """with_own  also `own`"""
@@ -69,24 +71,25 @@ class ColumnsCache:
             now = current(connection)
             columns = self._caught_up(connection, now)
             if columns is None:
+                self._states = []
                 columns = self._read(connection, with_own=with_own)
             elif with_own and columns.own is None:
                 columns = replace(columns, own=self._own_of(connection, columns.ids))
-            if self._is_newer(now):
-                self._state = (columns, now)
+            self._remember(columns, now)
             return columns
 
-    def _is_newer(self, now: Generation) -> bool:
-        """A transaction that began before another thread caught up mustn't set the columns back."""
-        return self._state is None or now.number >= self._state[1].number
+    def _remember(self, columns: SegmentColumns, now: Generation) -> None:
+        others = [state for state in self._states if state[1] != now]
+        self._states = sorted([*others, (columns, now)], key=lambda state: state[1].number)[-_STATES:]
 
     def _caught_up(self, connection: Connection, now: Generation) -> SegmentColumns | None:
-        if self._state is None:
+        older = [state for state in self._states if state[1].number <= now.number]
+        if not older:
             return None
-        columns, generation = self._state
+        columns, generation = older[-1]
         if generation == now:
             return columns
-        changes = changes_since(connection, generation) if generation.number < now.number else None
+        changes = changes_since(connection, generation)
         if changes is None or len(changes.changed) > max(1000, len(columns.ids)):
             return None
         gone = np.unique(np.array([*changes.changed, *changes.removed], dtype=np.int64))

@@ -169,7 +169,8 @@ class FaissEmbeddingStore:
     def _best(self, connection: Connection, request: EmbeddingSearchRequest) -> list[_Hit]:
         """Exactly the nearest: candidates are asked for until no other can be as near as the last that is wanted."""
         query = unit_vector(request.query_embedding)
-        # The transaction's view begins with its first statement: inside the lock it's never behind the index.
+        # The transaction's view begins with its first statement: inside the lock it's never behind the index, which
+        # stays as it is to the end, or what is proposed might be of a later state, and nothing of it visible here.
         with self._cache.lock:
             index = self._cache.up_to_date(connection)
             model = self._checked_model(connection, len(query))
@@ -178,17 +179,16 @@ class FaissEmbeddingStore:
                     raise ConfigError(sentence)
                 return []
             allowed = self._mask.allowed(connection, request.filter)
-        limit, is_sure = request.max_results + _MORE, False
-        while not is_sure:
-            # Whoever changes the index meanwhile does no harm: what is proposed is scored by this transaction's rows.
-            with self._cache.lock:
+            limit, is_sure = request.max_results + _MORE, False
+            while not is_sure:
                 ids, scores = index.search(query, limit, allowed)
-            wanted = self._scored(connection, model, query, ids)[: request.max_results]
-            # What wasn't proposed is at most as near as the last that was, but for the index's error.
-            nearest_left = float(scores[-1]) + index.error if len(ids) == limit else -2.0
-            least_wanted = wanted[-1].cosine if len(wanted) == request.max_results else 2 * request.min_score - 1
-            is_sure = least_wanted >= nearest_left or limit >= _MOST
-            limit *= 2
+                wanted = self._scored(connection, model, query, ids)[: request.max_results]
+                # What wasn't proposed is at most as near as the last that was, but for the index's error.
+                nearest_left = float(scores[-1]) + index.error if len(ids) == limit else -2.0
+                is_full = len(wanted) == request.max_results
+                least_wanted = wanted[-1].cosine if is_full else 2 * request.min_score - 1
+                is_sure = least_wanted >= nearest_left or limit >= _MOST
+                limit *= 2
         return [hit for hit in wanted if (hit.cosine + 1) / 2 >= request.min_score]
 
     def _scored(self, connection: Connection, model: Row, query: np.ndarray, ids: np.ndarray) -> list[_Hit]:

@@ -18,6 +18,7 @@ from storage.documents import SqliteDocumentStore
 from storage.embedding_stores import FaissEmbeddingStore
 from storage.files import LocalFileStore
 from storage.keyword_index import SqliteKeywordIndex
+from storage.segment_reader import SqliteSegmentReader
 from storage.vector_scores import SqliteVectorScores
 
 MODEL = HashingEmbeddingModel()
@@ -26,7 +27,7 @@ MODEL = HashingEmbeddingModel()
 class House:
     """Stores and the search over them."""
 
-    def __init__(self, database, *, model=lambda: MODEL, **settings):
+    def __init__(self, database, *, model=lambda: MODEL, reads_late=True, **settings):
         self.documents = SqliteDocumentStore(database, LocalFileStore(database.data_dir))
         self.search = SearchService(
             Settings(data=database.data_dir, **settings),
@@ -35,6 +36,7 @@ class House:
             keyword_index=SqliteKeywordIndex(database),
             documents=self.documents,
             vector_scores=lambda: SqliteVectorScores(database, model_id=MODEL.model_id),
+            segments=SqliteSegmentReader(database) if reads_late else None,
         )
 
     def add(self, name, *paragraphs, collection="default", **metadata):
@@ -241,3 +243,18 @@ def test_min_score_is_of_vector_hits(house):
     add_shop(house)
     found = house.search.search("valve V2", retriever="vector", min_score=0.6, limit=20).contents
     assert found and all(content.scores["score"] >= 0.6 for content in found)
+
+
+@pytest.mark.parametrize("retriever", ["hybrid", "hybrid_rrf"])
+def test_reading_only_what_is_kept_finds_the_same(tmp_path, retriever):
+    with Database(tmp_path) as database:
+        late, early = House(database), House(database, reads_late=False)
+        for number in range(12):
+            paragraphs = (f"Pump {number} is red", f"Valve {number} lies beside the pump")
+            late.add(f"{number}.txt", *paragraphs, collection="xy"[number % 2])
+        for options in ({}, {"collection": "x"}, {"filter": metadata_key("index").is_equal_to(1)}):
+            for text in ("red pump 7", "valve", "nothing of it"):
+                found = [house.search.search(text, retriever=retriever, limit=9, **options) for house in (late, early)]
+                assert found[0].contents == found[1].contents
+                assert all(content.segment.text and content.document_id for content in found[0].contents)
+                assert len(found[0].contents) == (6 if options else 9)
