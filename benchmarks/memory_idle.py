@@ -2,9 +2,8 @@
 
     python -m benchmarks.memory_idle [--context-tokens 8192] [--segments 1000] [--data DIR]
 
-Resident memory of each of its processes at every step; a page that two of them share counts for both. The parsing
-worker ends by itself when nothing was read for some minutes; `idle` is what is there before, `--wait` says how long to
-look.
+Resident memory of each of its processes at every step; a page that two of them share counts for both. The last look
+comes after the parsing worker has ended, three minutes after the last file; `--wait` says after how many seconds.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def measure(
     *,
     context_tokens: int = 8192,
     segments: int = 1000,
-    wait_s: float = 20.0,
+    wait_s: float = 200.0,
     chat_model: str | None = None,
     data: Path | None = None,
 ) -> dict[str, Any]:
@@ -177,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--context-tokens", type=int, default=8192)
     parser.add_argument("--segments", type=int, default=1000)
-    parser.add_argument("--wait", type=float, default=20.0)
+    parser.add_argument("--wait", type=float, default=200.0)
     parser.add_argument("--chat-model")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--json", type=Path)

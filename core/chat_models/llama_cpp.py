@@ -52,7 +52,7 @@ class LlamaCppChatModel:
         context_tokens: int = 4096,
         threads: int = 0,
         gpu_layers: int = 0,
-        batch_tokens: int = 512,
+        batch_tokens: int = 128,
         drafting: str = "auto",
         free_bytes: Callable[[], int] | None = None,
     ) -> None:

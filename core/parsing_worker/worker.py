@@ -34,6 +34,7 @@ class ParsingWorker:
     memory_mb  what one file may take on top of the worker's own size, measured after its libraries are loaded
     recycle_after  files after which the process is replaced, so that leaks of the libraries don't add up
     is_busy    while it says so the worker pauses, and begins with nothing
+    rest_after_s  so long after the last file the process ends: its libraries take memory that others may need
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class ParsingWorker:
         *,
         recycle_after: int = 200,
         is_busy: Callable[[], bool] = lambda: False,
+        rest_after_s: float = 180.0,
     ) -> None:
         self._timeout_s = timeout_s
         self._memory_mb = memory_mb
@@ -50,6 +52,8 @@ class ParsingWorker:
         self._is_busy = is_busy
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
+        self._rest_after_s, self._last_used = rest_after_s, 0.0
+        self._rest: threading.Timer | None = None
 
     def parse(
         self,
@@ -132,6 +136,7 @@ class ParsingWorker:
                 self._discard()
             raise
         finally:
+            self._rest_later()
             self._lock.release()
 
     def _ask(self, source: bytes | Path | str, file_name: str, password: str | None, **more: Any) -> None:
@@ -149,13 +154,43 @@ class ParsingWorker:
         """Start the process now, so that the first file doesn't wait about a second for it."""
         with self._lock:
             self._ready_worker(lambda: False, "")
+            self._rest_later()
 
     def close(self) -> None:
         """End the process. A later `parse` starts a new one."""
         with self._lock:
-            if self._worker:
-                self._worker.close()
-                self._worker = None
+            self._end_process()
+            rest, self._rest = self._rest, None
+        if rest is not None:
+            rest.cancel()
+            rest.join()
+
+    def _end_process(self) -> None:
+        if self._worker:
+            self._worker.close()
+            self._worker = None
+
+    def _rest_later(self) -> None:
+        """One timer, however many files come: when it's due it looks when the last one was."""
+        self._last_used = time.monotonic()
+        if self._rest is None:
+            self._set_timer(self._rest_after_s)
+
+    def _set_timer(self, seconds: float) -> None:
+        self._rest = threading.Timer(seconds, self._rest_if_unused)
+        self._rest.daemon = True
+        self._rest.start()
+
+    def _rest_if_unused(self) -> None:
+        with self._lock:
+            if self._rest is not threading.current_thread():
+                return  # closed meanwhile
+            left = self._last_used + self._rest_after_s - time.monotonic()
+            if left > 0:
+                self._set_timer(left)
+            else:
+                self._end_process()
+                self._rest = None
 
     def __enter__(self) -> ParsingWorker:
         return self

@@ -229,6 +229,14 @@ def test_nothing_is_left_after_closing():
     worker.close()
 
 
+def test_the_process_ends_when_no_file_comes_for_a_while_and_starts_again_with_the_next():
+    with ParsingWorker(timeout_s=60, memory_mb=512, rest_after_s=0.3) as worker:
+        assert worker.parse(b"hello", "a.txt").text == "hello"
+        process = worker._worker.process
+        assert process.wait(timeout=20) is not None
+        assert worker.parse(b"again", "a.txt").text == "again"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="kills a process the POSIX way")
 def test_the_worker_ends_when_the_app_is_killed(tmp_path):
     slow = tmp_path / "slow.html"
