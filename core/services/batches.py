@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -18,7 +17,7 @@ from core.services.pruning import gone
 from core.services.rows import Row, ingest_row
 from core.settings import Settings
 
-POLL_S = 0.05
+_LOOK_EVERY_S = 0.2
 
 
 class BatchService:
@@ -86,7 +85,7 @@ class BatchService:
                     yield ingest_row(job)
             if len(seen) == len(jobs):
                 return
-            time.sleep(POLL_S)
+            self._indexing.wait_for_an_end(gather_s=_LOOK_EVERY_S)
 
     def _prune(self, folders: Sequence[Path], collection: str) -> Iterator[Row]:
         for folder in folders:

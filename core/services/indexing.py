@@ -29,10 +29,15 @@ from core.services.running_jobs import RunningJob, RunningJobs
 
 logger = logging.getLogger(__name__)
 
-_EMBED_TOGETHER_SEGMENTS = 32
+# Enough that texts of one pass are about equally long.
+_EMBED_TOGETHER_SEGMENTS = 128
 _SAVE_AHEAD_FILES = 16
 _SAVING_LEASE_S = 300.0
+# How long saving may take where the disk is slow.
+_SAVING_S, _SAVING_S_A_SEGMENT = 3.0, 0.02
 _AFTER_TROUBLE_S = 1.0
+# Many files are added, and end, at once; so long it waits for the next before it looks.
+_GATHER_S = 0.05
 _CLOSE_TIMEOUT_S = 30.0
 
 
@@ -56,7 +61,7 @@ class IndexingService:
         gate: ComputeGate | None = None,
         pipeline: Pipeline | None = None,
         lease_s: float = 10.0,
-        heartbeat_s: float = 2.0,
+        heartbeat_s: float = 3.0,
         poll_s: float = 0.7,
     ) -> None:
         self._jobs, self._reader, self._model = jobs, reader, model
@@ -71,7 +76,7 @@ class IndexingService:
         self._handover = Handover()
         self._embedded: queue.Queue[Prepared | None] = queue.Queue(_SAVE_AHEAD_FILES)
         self._closing = threading.Event()
-        self._new_job, self._new_stop = threading.Event(), threading.Event()
+        self._new_job, self._new_stop, self._job_ended = threading.Event(), threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
         self._start_lock = threading.Lock()
 
@@ -116,14 +121,25 @@ class IndexingService:
         """Look now: a job was added, stopped or retried."""
         self._new_job.set()
         self._new_stop.set()
+        self._job_ended.set()
 
     def run_until_idle(self, batch: str | None = None) -> None:
         """Starts, and returns when no job (of this batch) waits or runs, here or in another process."""
         self.start()
         self.wake()
         while self._jobs.list(states=("waiting", "running"), batch=batch, limit=1):
-            if self._closing.wait(0.05):
+            self.wait_for_an_end()
+            if self._closing.is_set():
                 return
+
+    def wait_for_an_end(self, *, gather_s: float = _GATHER_S) -> None:
+        """Until a job ends here, or for the time after which one of another process may have ended.
+
+        gather_s  looks away at least so long: each of many small files is no reason to look
+        """
+        self._closing.wait(gather_s)
+        self._job_ended.wait(self._poll_s)
+        self._job_ended.clear()
 
     # ── threads ──
 
@@ -186,7 +202,7 @@ class IndexingService:
         with job.ending:
             if job.has_ended:
                 return
-            if not self._running.keep(job, _SAVING_LEASE_S):
+            if not self._running.keep(job, _SAVING_LEASE_S, for_s=_SAVING_S + len(item.segments) * _SAVING_S_A_SEGMENT):
                 job.end("lost")
             item.report(SAVING, "saving")
             if saved := self._steps.keep(item):
@@ -204,6 +220,7 @@ class IndexingService:
 
     def _wait_for_stop(self, seconds: float) -> None:
         self._new_stop.wait(seconds)
+        self._closing.wait(_GATHER_S)
         self._new_stop.clear()
 
     # ── the end of a job ──
@@ -282,3 +299,4 @@ class IndexingService:
             except StorageError as error:
                 logger.warning("the end of job %d could not be kept: %s", job.record.id, error)
                 self._running.forget(job)
+        self._job_ended.set()

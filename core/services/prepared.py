@@ -8,8 +8,10 @@ import numpy as np
 
 from core.domain import TextSegment, text_hash
 from core.parsers.parts import DocumentPart
-from core.services.running_jobs import RunningJob
+from core.services.running_jobs import PROGRESS_EVERY_S, RunningJob
 
+# A small file only waits for its turn; hundreds of them at once are told of less often.
+_SMALL_SEGMENTS, _SMALL_EVERY_S = 16, 2.0
 # Of the work on one part: how far it is at the end of each step.
 READ, SPLIT, EMBEDDED, SAVING = 0.30, 0.35, 0.95, 0.96
 
@@ -50,7 +52,8 @@ class Prepared:
             done, total = self.part.pages
             page = self.earlier_pages + round((done - self.earlier_pages) * step)
             phase = f"{phase}, page {page:,} of {total:,}"
-        self.job.report(share, phase)
+        is_small = self.is_whole and len(self.segments) < _SMALL_SEGMENTS
+        self.job.report(share, phase, every_s=_SMALL_EVERY_S if is_small else PROGRESS_EVERY_S)
 
     def report_embedded(self) -> None:
         self.report(SPLIT + (EMBEDDED - SPLIT) * self.embedded / max(1, len(self.segments)), "embedding")

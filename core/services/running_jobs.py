@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from core.errors import StorageError
@@ -16,7 +16,8 @@ from core.services.owners import is_dead
 logger = logging.getLogger(__name__)
 
 End = Literal["", "stopped", "closing", "lost"]
-_PROGRESS_EVERY_S = 0.3
+PROGRESS_EVERY_S = 0.3
+_MOST_RUNNING = 1000
 _IN_PROCESS = ("splitting", "embedding", "saving")
 
 
@@ -27,6 +28,7 @@ class RunningJob:
     has_ended   its end is written, or left to somebody else
     has_parts   parts of it may be kept that aren't published
     tokens      embedded so far
+    leased_until  by the wall clock: a computer that slept has lost its leases
     """
 
     def __init__(self, record: JobRecord, jobs: JobStore, owner: str) -> None:
@@ -36,6 +38,7 @@ class RunningJob:
         self.ending = threading.RLock()
         self.has_ended = self.has_parts = False
         self.tokens = 0
+        self.leased_until = 0.0
         self._progress = 0.0
         self._jobs, self._owner = jobs, owner
         self._begin = self._reported = time.monotonic()
@@ -50,11 +53,11 @@ class RunningJob:
             self.ended_by = why
         self.stop.set()
 
-    def report(self, progress: float, phase: str) -> None:
+    def report(self, progress: float, phase: str, *, every_s: float = PROGRESS_EVERY_S) -> None:
         """At most a few times a second: each one is a transaction, and small files are done before anybody looks."""
         now = time.monotonic()
         self._progress = max(self._progress, progress)
-        if now - self._reported >= _PROGRESS_EVERY_S:
+        if now - self._reported >= every_s:
             self._reported = now
             self._jobs.progress(self.record.id, self._owner, self._progress, phase)
 
@@ -77,13 +80,17 @@ class RunningJobs:
         if record is None:
             return None
         job = RunningJob(record, self._jobs, self._owner)
+        job.leased_until = time.time() + self._lease_s
         with self._lock:
             self._running[record.id] = job
         return job
 
-    def keep(self, job: RunningJob, lease_s: float) -> bool:
-        """A longer lease, for a step that can't send heartbeats. False: it was lost."""
-        return self._jobs.heartbeat(job.record.id, self._owner, lease_s=lease_s)
+    def keep(self, job: RunningJob, lease_s: float, *, for_s: float) -> bool:
+        """A longer lease, for a step that can't send heartbeats and may take `for_s`; nothing where the present one is
+        long enough. False: it was lost."""
+        if job.leased_until - time.time() > for_s:
+            return True
+        return self._beat(job, lease_s)
 
     def finish(self, job: RunningJob, state: str, *, reason: str = "", result: dict | None = None) -> None:
         self.forget(job)
@@ -99,16 +106,17 @@ class RunningJobs:
 
     def watch(self, closing: threading.Event, wake: Callable[[float], None]) -> None:
         """Runs until `closing`; `wake(seconds)` waits until something may have changed."""
-        beaten = time.monotonic()
         while not closing.is_set():
             wake(self._look_s)
-            due = time.monotonic() - beaten >= self._heartbeat_s
-            beaten = time.monotonic() if due else beaten
-            for job in self.all():
-                try:
-                    self._look_after(job, beat=due)
-                except StorageError as error:
-                    logger.warning("no heartbeat for job %d: %s", job.record.id, error)
+            if not (running := self.all()):
+                continue
+            try:
+                self._look_for_stops(running)
+                for job in running:
+                    if job.leased_until - time.time() < self._lease_s - self._heartbeat_s:
+                        self._look_after(job)
+            except StorageError as error:
+                logger.warning("no heartbeat: %s", error)
 
     def take_over_from_the_dead(self) -> None:
         """Jobs of processes that were killed needn't wait for their lease to end.
@@ -116,7 +124,7 @@ class RunningJobs:
         The attempt counts only where that process was computing it: then the file itself may have been what killed it.
         Files are read in a process of their own, and several wait for their turn.
         """
-        for record in self._jobs.list(states=("running",), limit=1000):
+        for record in self._jobs.list(states=("running",), limit=_MOST_RUNNING):
             if not record.owner or not is_dead(record.owner):
                 continue
             logger.info("job %d was left behind by %s", record.id, record.owner)
@@ -125,12 +133,21 @@ class RunningJobs:
             else:
                 self._jobs.release(record.id, record.owner)
 
-    def _look_after(self, job: RunningJob, *, beat: bool) -> None:
-        if beat and not self._jobs.heartbeat(job.record.id, self._owner, lease_s=self._lease_s):
+    def _look_for_stops(self, running: Sequence[RunningJob]) -> None:
+        known = {record.id: record for record in self._jobs.list(states=("running",), limit=_MOST_RUNNING)}
+        for job in running:
+            record = known.get(job.record.id)
+            if record is not None and record.stop_requested:
+                job.end("stopped")
+
+    def _look_after(self, job: RunningJob) -> None:
+        if not self._beat(job, self._lease_s):
             # Finished a moment ago, or taken over by somebody else.
             job.end("lost")
-        elif self._jobs.get(job.record.id).stop_requested:
-            job.end("stopped")
+
+    def _beat(self, job: RunningJob, lease_s: float) -> bool:
+        job.leased_until = time.time() + lease_s
+        return self._jobs.heartbeat(job.record.id, self._owner, lease_s=lease_s)
 
     def forget(self, job: RunningJob) -> None:
         """No more heartbeats; the lease ends by itself."""

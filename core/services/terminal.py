@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from core.grounding.support import with_markers
-from core.records import MessageRecord, Source
+from core.records import MessageRecord, Problem, Source
 from core.services.rows import Row
 from core.text.file_names import one_line, told_apart
 
@@ -93,6 +93,12 @@ def marked(answer: str, sentences: Sequence[Mapping]) -> str:
             pieces.append(with_markers(text, [{**sentence, "start": 0, "end": len(text)}]))
         position = sentence["end"]
     return "".join([*pieces, answer[position:]])
+
+
+def problems_text(problems: Sequence[Problem]) -> str:
+    """What a fast check found, in one line with the way out."""
+    many = "" if len(problems) == 1 else f" and {len(problems) - 1} more"
+    return f"the data folder isn't well: {problems[0].message}{many}; run: python cli.py check --repair"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

@@ -346,7 +346,7 @@ def test_who_is_dead_and_who_is_not():
 
 def test_a_lost_lease_saves_nothing_twice(tmp_path):
     model = SlowModel(seconds=0.3)
-    with opened(tmp_path / "data", model) as parts:
+    with opened(tmp_path / "data", model, lease_s=2.0) as parts:
         parts.indexing.start()
         job = parts.library.add_bytes("a.txt", b"One pump.")
         wait_for(lambda: len(model.batches) == 1)
