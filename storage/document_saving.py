@@ -225,6 +225,8 @@ def _text_id(connection: Connection, content_hash: str, pipeline: str) -> int | 
 
 def _first_place(connection: Connection, text_id: int | None, *, beside: str) -> str:
     """The name of the first document with this text; where that is the new one's too, its source tells them apart."""
+    if text_id is None:
+        return ""
     query = select(documents.c.name, documents.c.source).where(documents.c.text_id == text_id)
     first = connection.execute(query.order_by(documents.c.id).limit(1)).one_or_none()
     if first is None:

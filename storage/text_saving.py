@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from storage.model_rows import embedded_ids, ensured_model_id
 from storage.neutral import neutral_metadata, neutral_text
 from storage.originals import note_superfluous
 from storage.tables import DOCUMENT_STORE, segments, texts, vectors
-from storage.text_parts import replace_text
+from storage.text_parts import add_text_part, replace_text
 from storage.text_use import FINISHED, is_hidden, log_text_removed, show_text
 from storage.vectors import to_blob
 
@@ -72,17 +72,18 @@ def write_text(
     values = _text_values(new, own)
     if row is None:
         text_id = connection.execute(insert(texts).values(seen=time.time(), **values)).inserted_primary_key[0]
+        add_text_part(connection, text_id, 0, 0, new.document.text, new.document.marks)
         changed = True
     else:
         text_id = row.id
         changed = any(getattr(row, key) != value for key, value in values.items())
         connection.execute(update(texts).where(texts.c.id == text_id).values(seen=time.time(), **values))
-    changed |= replace_text(connection, text_id, new.document.text, new.document.marks)
-    if row is not None and is_hidden(connection, text_id):
-        show_text(connection, text_id, advance())
-        changed = True
+        changed |= replace_text(connection, text_id, new.document.text, new.document.marks)
+        if is_hidden(connection, text_id):
+            show_text(connection, text_id, advance())
+            changed = True
     fault("text written")
-    plan = _plan(connection, new, own, text_id, [text_id] if reuse in (None, text_id) else [text_id, reuse])
+    plan = _plan(connection, new, own, text_id, {reuse, None if row is None else text_id} - {None})
     if plan:
         _carry_out(connection, plan, new, advance(), fault)
     return text_id, changed or bool(plan)
@@ -124,12 +125,15 @@ def own_keys_of(segment: TextSegment, of_document: Mapping[str, object]) -> Meta
     return neutral_metadata(own)
 
 
-def _plan(connection: Connection, new: NewDocument, own: Sequence[Metadata], text_id: int, pool: list[int]) -> _Plan:
+def _plan(
+    connection: Connection, new: NewDocument, own: Sequence[Metadata], text_id: int, pool: Collection[int]
+) -> _Plan:
+    """pool: texts whose segments may stay, or else go."""
     old: dict[tuple[str, str], deque[Row]] = defaultdict(deque)
     # Its own first: those of another text are taken over only where there is none here.
     order = (segments.c.text_id != text_id, segments.c.position, segments.c.id)
     query = select(segments).where(segments.c.text_id.in_(pool)).order_by(*order)
-    for row in connection.execute(query):
+    for row in connection.execute(query) if pool else ():
         old[row.text, row.embedded_hash].append(row)
     plan = _Plan()
     kept: list[tuple[int, int]] = []  # (segment id, number of the new segment)
@@ -186,7 +190,9 @@ def _carry_out(
     if plan.inserts:
         connection.execute(insert(segments), [{**values, "generation": generation} for values in plan.inserts])
     fault("segments written")
-    add_vectors(connection, plan.vectors, new.model_id, generation)
+    _insert_vectors(connection, plan.vectors, new.model_id)
+    written = {values["id"] for values in plan.inserts}
+    _mark_changed(connection, [segment_id for segment_id in plan.vectors if segment_id not in written], generation)
     fault("vectors written")
 
 
@@ -199,6 +205,11 @@ def remove_segments(connection: Connection, ids: Sequence[int], generation: int)
 
 def add_vectors(connection: Connection, rows: dict[int, Any], model_id: str, generation: int) -> None:
     """Vectors of length 1 by segment id; their segments count as changed, so that caches read them."""
+    _insert_vectors(connection, rows, model_id)
+    _mark_changed(connection, rows, generation)
+
+
+def _insert_vectors(connection: Connection, rows: Mapping[int, Any], model_id: str) -> None:
     if not rows:
         return
     model = ensured_model_id(connection, model_id, len(next(iter(rows.values()))))
@@ -206,7 +217,10 @@ def add_vectors(connection: Connection, rows: dict[int, Any], model_id: str, gen
         insert(vectors),
         [{"segment_id": segment_id, "model_id": model, "vector": to_blob(row)} for segment_id, row in rows.items()],
     )
-    for piece in batched(rows):
+
+
+def _mark_changed(connection: Connection, ids: Iterable[int], generation: int) -> None:
+    for piece in batched(ids):
         connection.execute(update(segments).where(segments.c.id.in_(piece)).values(generation=generation))
 
 
