@@ -20,6 +20,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -219,7 +220,7 @@ def evaluate(
 @app.command()
 def check(repair: Annotated[bool, typer.Option(help="Mend what can be mended.")] = False) -> None:
     """Compare everything that is kept with everything else."""
-    with services() as s:
+    with services(look=False) as s:
         problems = s.maintenance.check()
         if repair and problems:
             problems = s.maintenance.repair(problems)
@@ -231,7 +232,7 @@ def check(repair: Annotated[bool, typer.Option(help="Mend what can be mended.")]
 @app.command()
 def backup(file: Path) -> None:
     """Write everything into one file, also while the app runs."""
-    with services() as s:
+    with services(look=False) as s:
         counts = s.maintenance.backup(file)
     show({"ok": True, **counts}, f"saved {terminal.counts_text(counts)} to {file.name}")
 
@@ -286,12 +287,17 @@ def _settings() -> Settings:
 
 
 @contextmanager
-def services() -> Iterator[Any]:
+def services(*, look: bool = True) -> Iterator[Any]:
+    """look: a fast check of the data folder beside the command, which says in one line what isn't well"""
     from core.bootstrap import build_services
 
     built = build_services(_settings())
     try:
-        yield built
+        with ThreadPoolExecutor(1) as beside:
+            looking = beside.submit(built.maintenance.look) if look else None
+            yield built
+        if looking is not None and (found := looking.result()):
+            complain(terminal.problems_text(found))
     finally:
         built.close()
 

@@ -148,6 +148,30 @@ def test_a_deleted_document_is_listed_and_comes_back_as_it_was_until_it_goes_for
     assert run("check")[:2] == (0, [{"ok": True, "problems": []}])
 
 
+def test_each_command_says_in_one_line_that_the_data_folder_is_not_well_and_a_repair_mends_it(run, folder, tmp_path):
+    import sqlite3
+
+    run("ingest", folder, "--recursive")
+    before = run("search", "valve opens")[1]
+    connection = sqlite3.connect(tmp_path / "data" / "footnote.db", isolation_level=None)
+    connection.execute("DELETE FROM vectors")
+    connection.execute("UPDATE segments SET terms = 'nothing'")
+    connection.close()
+    status, _, err = run("documents")
+    assert status == 0
+    assert err.replace("valve.md", "pump.md") == (
+        "the data folder isn't well: 1 segments of 'pump.md' have no vector and 1 more; "
+        "run: python cli.py check --repair\n"
+    )
+    status, [found], _ = run("check")
+    assert status == 1
+    assert {problem["kind"] for problem in found["problems"]} >= {"missing_vectors", "wrong_terms"}
+    assert run("check", "--repair")[:2] == (0, [{"ok": True, "problems": []}])
+    assert run("documents")[2] == ""
+    after = run("search", "valve opens")[1]
+    assert after[0]["results"] == before[0]["results"]
+
+
 def test_a_person_who_deletes_reads_how_to_bring_it_back(show, folder, monkeypatch):
     show("ingest", folder)
     assert show("delete", 1)[:2] == (

@@ -93,7 +93,7 @@ def _lost(database: Database, files: LocalFileStore, *, full: bool) -> list[str]
 
 
 def _unsaid(connection: Connection, content_hash: str) -> tuple[int, str] | None:
-    """(id, name) of the first document with this content, deleted ones too; None where its texts say it, or none has."""
+    """(id, name) of the first document with this content, deleted ones too; None where its texts say so themselves."""
     of_content = (texts.c.content_hash == content_hash, ~is_said(LOST_ORIGINAL))
     for table in (documents, deleted_documents):
         query = select(table.c.id, table.c.name).join(texts, table.c.text_id == texts.c.id).where(*of_content)

@@ -39,7 +39,9 @@ def missing_vectors(connection: Connection, model_id: str | None, *, can_embed: 
     for text_id, count, name, document_id in missing:
         kind = "other_model" if model_id and _is_of_another_model(connection, text_id, model_id) else "missing_vectors"
         sentence = f"{count} segments of {name!r} have no vector" + (f" by {model_id!r}" if model_id else "")
-        yield Problem(kind, sentence + ("" if can_embed else "; re-index it"), can_embed, (document_id,))
+        yield Problem(
+            kind, sentence + ("; re-index it" if model_id and not can_embed else ""), can_embed, (document_id,)
+        )
 
 
 def damaged_vectors(connection: Connection, *, full: bool) -> Iterator[Problem]:

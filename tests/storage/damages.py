@@ -48,11 +48,32 @@ def flipped_index(folder: Path) -> None:
     index_file(folder).write_bytes(whole)
 
 
+def index_of_another_model(folder: Path) -> None:
+    whole = index_file(folder).read_bytes()
+    index_file(folder).write_bytes(whole.replace(b'"model": "hashing-1-', b'"model": "hashing-9-', 1))
+
+
 def folder_for_index(folder: Path) -> None:
     path = index_file(folder)
     path.unlink()
     path.mkdir()
     (path / "somebody's.txt").write_text("mine")
+
+
+def postings_file(folder: Path) -> Path:
+    (path,) = (folder / "index").glob("*.postings")
+    return path
+
+
+def cut_postings(folder: Path) -> None:
+    whole = postings_file(folder).read_bytes()
+    postings_file(folder).write_bytes(whole[: len(whole) // 2])
+
+
+def folder_for_postings(folder: Path) -> None:
+    path = postings_file(folder)
+    path.unlink()
+    path.mkdir()
 
 
 def file_for_index_folder(folder: Path) -> None:
@@ -118,8 +139,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "index_cut_before_its_end": (cut_index(0.999), "index_file"),
     "index_flipped_byte": (flipped_index, "index_file"),
     "index_of_another_database": (sql("UPDATE generations SET stamp = 'another'"), "index_file"),
+    "index_of_another_model": (index_of_another_model, "index_file"),
     "index_is_a_folder": (folder_for_index, "index_file"),
     "index_folder_is_a_file": (file_for_index_folder, "index_file"),
+    "postings_missing": (lambda folder: postings_file(folder).unlink(), ""),
+    "postings_empty": (lambda folder: postings_file(folder).write_bytes(b""), "index_file"),
+    "postings_garbage": (lambda folder: postings_file(folder).write_bytes(b"\x80\x04." * 100), "index_file"),
+    "postings_cut": (cut_postings, "index_file"),
+    "postings_is_a_folder": (folder_for_postings, "index_file"),
     # vectors
     "vectors_without_rows": (sql("DELETE FROM segments WHERE id = (SELECT max(id) - 1 FROM segments)"), "dangling_row"),
     "rows_without_vectors": (sql("DELETE FROM vectors WHERE segment_id IN (1, 3)"), "missing_vectors"),

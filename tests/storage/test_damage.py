@@ -134,6 +134,21 @@ def test_what_the_start_finds_is_mended_by_itself(sound, opened, name):
     assert answers(services) == sound[1]
 
 
+def test_c01_without_the_index_file_and_with_rows_that_have_no_vector_the_start_makes_the_counts_equal(sound, opened):
+    def damage(folder: Path) -> None:
+        DAMAGES["index_missing"][0](folder)
+        DAMAGES["rows_without_vectors"][0](folder)
+
+    services = opened(damage)
+    assert set(kinds(services.maintenance.look())) == {"missing_vectors"}
+    services.maintenance.look_after()
+    assert (services.maintenance.left, services.maintenance.check()) == ((), [])
+    assert answers(services) == sound[1]
+    (document,) = services.library.documents(search="long.txt")
+    every = services.search.search("tank", retriever="vector", document_ids=[document.id], limit=50)
+    assert len(every.contents) == document.segments
+
+
 def test_what_the_start_cannot_mend_is_kept_to_be_said(opened):
     services = opened(DAMAGES["orphan_text"][0])
     services.maintenance.look_after()
