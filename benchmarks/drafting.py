@@ -140,7 +140,7 @@ def _drafted(tuning: Tuning) -> Callable:
         runtime,
         sampler,
         PromptLookup(prompt),
-        DraftGain(tuning.pair_cost, tuning.triple_cost),
+        DraftGain(*tuning.draft_costs),
         limit=limit,
         is_exact=tuning.is_exact,
     )

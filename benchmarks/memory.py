@@ -67,7 +67,7 @@ def _rows(kind: str, model, answers: list[MessageRecord], augmented: bool, rests
         usage = answer.record["usage"]
         sent = [ChatMessage(one["role"], one["text"]) for one in answer.record["prompt"]["messages"]]
         before = sent[:-1] if rests else sent[:-3]
-        needed = len(model._opening_tokens(before)) if before else 0
+        needed = len(model._prompts.opening(before)) if before else 0
         if augmented and turn and written[turn - 1].memory_text and not answer.record["cut"]:
             last = written[turn - 1].record["usage"]
             needed = last["input_tokens"] + last["output_tokens"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import hashlib
 import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -11,24 +10,21 @@ from functools import cached_property
 from pathlib import Path
 
 from core.chat_models.calibration import BATCHES, CALIBRATION_TOKENS, Calibration
-from core.chat_models.chat_template import ChatTemplate, PromptPart
-from core.chat_models.drafting import DraftGain, PromptLookup
-from core.chat_models.gguf_header import read_gguf_header
+from core.chat_models.chat_template import ChatTemplate
+from core.chat_models.free_memory import free_bytes as free_memory_bytes
+from core.chat_models.free_memory import refuse_too_large
+from core.chat_models.gguf_header import file_fingerprint, read_gguf_header
 from core.chat_models.llama_runtime import LlamaRuntime
 from core.chat_models.llama_sampling import Sampler, grammar_of
+from core.chat_models.prompt_tokens import PromptTokens
 from core.chat_models.reply_text import TURN_MARKERS, StopText, Utf8Pieces
-from core.chat_models.token_writer import DraftingTokenWriter, TokenWriter
+from core.chat_models.token_writer import TokenWriter, drafting_writer
 from core.chat_models.tuning import Tuning
-from core.chat_models.written_answers import WrittenAnswers
 from core.domain import ChatDelta, ChatMessage, ChatRequest, TokenUsage
 from core.errors import ConfigError, ContextOverflowError, ModelError, StoppedError
 from core.protocols import StopSignal
 
 logger = logging.getLogger(__name__)
-
-_FINGERPRINT_BYTES = 1 << 20
-_UNKNOWN_TUNING = Tuning(1, 1, 1, 1.0, 1.0)
-_SPARE_BYTES = 256 << 20  # left to everything else on the machine
 
 
 class LlamaCppChatModel:
@@ -67,9 +63,8 @@ class LlamaCppChatModel:
         self._threads, self._gpu_layers, self._batch_tokens = threads, gpu_layers, batch_tokens
         self._drafting = drafting
         self._tuning: Tuning | None = None
-        self._free_bytes = free_bytes or _free_bytes
+        self._free_bytes = free_bytes or free_memory_bytes
         self._runtime: LlamaRuntime | None = None
-        self._answers = WrittenAnswers()
 
     @property
     def memory_bytes(self) -> int:
@@ -80,7 +75,13 @@ class LlamaCppChatModel:
         """Load the weights, unless they are there. raises ModelError (not enough memory, unknown architecture …)"""
         if self._runtime is not None:
             return
-        self._check_memory()
+        refuse_too_large(
+            self.header,
+            self.name,
+            context_tokens=self.context_tokens,
+            batch_tokens=self._batch_tokens,
+            free_bytes=self._free_bytes,
+        )
         try:
             runtime = LlamaRuntime(
                 str(self.path),
@@ -105,13 +106,8 @@ class LlamaCppChatModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tells this model's file from every other, without reading a gigabyte: its size, its beginning and its end."""
-        digest = hashlib.sha256(str(self.header.file_bytes).encode())
-        with self.path.open("rb") as file:
-            digest.update(file.read(_FINGERPRINT_BYTES))
-            file.seek(max(0, self.header.file_bytes - _FINGERPRINT_BYTES))
-            digest.update(file.read(_FINGERPRINT_BYTES))
-        return digest.hexdigest()[:32]
+        """Tells this model's file from every other."""
+        return file_fingerprint(self.path)
 
     def tune(self, tuning: Tuning) -> None:
         """Run as it was found best here. A batch larger than the context was made for waits for the next load."""
@@ -169,7 +165,7 @@ class LlamaCppChatModel:
         raises  StoppedError; what was read until then stays read
         """
         runtime = self._loaded()
-        tokens = self._opening_tokens(messages)[: self.context_tokens - 1]
+        tokens = self._prompts.opening(messages)[: self.context_tokens - 1]
         known = runtime.known(tokens)
         if known < len(tokens):
             runtime.read(tokens[: known + at_most], stop)
@@ -177,7 +173,8 @@ class LlamaCppChatModel:
 
     def prompt_tokens(self, messages: Sequence[ChatMessage]) -> list[int]:
         """The ids that are sent. Turn markers are special tokens only where the template wrote them."""
-        return self._tokens_of(self._template.render(messages))
+        self.load()
+        return self._prompts.of(messages)
 
     # ── answering ────────────────────────────────────────────────────────────
 
@@ -244,30 +241,19 @@ class LlamaCppChatModel:
             writer.close()
         rest = gate.rest()
         if not gate.found:
-            self._keep_written(request.messages, text + rest, tokens)
+            self._prompts.keep_written(request.messages, text + rest, tokens)
         yield ChatDelta(rest, reason, TokenUsage(0, len(tokens)))
 
     def _writer(self, runtime, sampler, request: ChatRequest, prompt: list[int], limit: int):
         """Drafts are checked by what the model would choose anyway: not by chance, and not within a grammar."""
         if request.temperature > 0 or request.json_schema is not None or not self._may_draft(runtime):
             return TokenWriter(runtime, sampler)
-        tuning = self._tuning or _UNKNOWN_TUNING
-        lookup = PromptLookup(prompt, self._ending)
-        gain = DraftGain(tuning.pair_cost, tuning.triple_cost)
-        return DraftingTokenWriter(runtime, sampler, lookup, gain, limit=limit, is_exact=tuning.is_exact)
+        return drafting_writer(runtime, sampler, self._tuning, prompt=prompt, endings=self._ending, limit=limit)
 
     def _may_draft(self, runtime: LlamaRuntime) -> bool:
         if self._drafting == "off" or not runtime.can_forget:
             return False
         return self._drafting == "on" or (self._tuning is not None and self._tuning.drafting_pays)
-
-    def _keep_written(self, messages: Sequence[ChatMessage], text: str, tokens: list[int]) -> None:
-        """Of an answer that was gone on with, the whole."""
-        if messages and messages[-1].role == "assistant":
-            begun = messages[-1].text
-            tokens = [*self._part_tokens(PromptPart(begun, False, "assistant")), *tokens]
-            text = begun + text
-        self._answers.keep(text, tokens)
 
     # ── inside ───────────────────────────────────────────────────────────────
 
@@ -281,12 +267,11 @@ class LlamaCppChatModel:
         def written(token: int) -> str:
             return runtime.piece(token, special=True).decode("utf-8", "replace") if token >= 0 else ""
 
-        self._template = ChatTemplate(
+        template = ChatTemplate(
             self.header.chat_template, bos=written(runtime.bos), eos=written(runtime.eos), model=self.name
         )
-        sample = self._template.render(
-            [ChatMessage("user", "a"), ChatMessage("assistant", "b"), ChatMessage("user", "c")]
-        )
+        self._prompts = PromptTokens(runtime, template)
+        sample = template.render([ChatMessage("user", "a"), ChatMessage("assistant", "b"), ChatMessage("user", "c")])
         markers = {
             token
             for part in sample
@@ -297,26 +282,6 @@ class LlamaCppChatModel:
         self._ending = frozenset(markers)
         self._markers = tuple(dict.fromkeys([*map(written, sorted(markers)), *TURN_MARKERS]))
 
-    def _tokens_of(self, parts: Sequence[PromptPart]) -> list[int]:
-        runtime = self._loaded()
-        tokens = [token for part in parts for token in self._part_tokens(part)]
-        if runtime.adds_bos and runtime.bos >= 0 and tokens[:1] != [runtime.bos]:
-            tokens.insert(0, runtime.bos)
-        return tokens
-
-    def _part_tokens(self, part: PromptPart) -> list[int]:
-        """An answer of this model keeps the tokens that it was written with: they are in the context already."""
-        written = self._answers.tokens_of(part.text) if part.role == "assistant" else None
-        return self._loaded().tokenize(part.text, special=part.is_template) if written is None else written
-
-    def _opening_tokens(self, messages: Sequence[ChatMessage]) -> list[int]:
-        """What every prompt of these messages and one more question begins with."""
-        parts = self._template.render([*messages, ChatMessage("user", "?")])
-        question = max(place for place, part in enumerate(parts) if not part.is_template)
-        before = parts[:question]
-        # Where the template has no system role the rules stand in the question's own turn.
-        return self._tokens_of(before) if before else []
-
     def _apply_tuning(self) -> None:
         if self._runtime is None:
             return
@@ -324,20 +289,6 @@ class LlamaCppChatModel:
         read, write = (tuning.read_threads, tuning.write_threads) if tuning and not self._threads else (cores, cores)
         self._runtime.set_threads(write=write, read=read)
         self._runtime.set_batch_tokens(tuning.batch_tokens if tuning else self._batch_tokens)
-
-    def _check_memory(self) -> None:
-        need, free = self.memory_bytes, self._free_bytes()
-        if need + _SPARE_BYTES <= free:
-            return
-        per_token = max(self.header.cache_bytes_per_token, 1)
-        fits = (free - _SPARE_BYTES - self.header.memory_bytes(0, batch_tokens=self._batch_tokens)) // per_token
-        advice = (
-            f"set FOOTNOTE_CONTEXT_TOKENS to {fits // 512 * 512} or less" if fits >= 512 else "choose a smaller model"
-        )
-        raise ModelError(
-            f"the chat model {self.name!r} with a context of {self.context_tokens} tokens needs about "
-            f"{need / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free; {advice}"
-        )
 
 
 def _plain(reason: str) -> str:
@@ -351,16 +302,3 @@ def _physical_cores() -> int:
     import psutil
 
     return psutil.cpu_count(logical=False) or 1
-
-
-def _free_bytes() -> int:
-    import psutil
-
-    free = psutil.virtual_memory().available
-    # A container's limit (cgroup v2) may be lower than the machine's memory.
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
-    except OSError:
-        return free
-    return free if limit == "max" else min(free, int(limit) - int(used))

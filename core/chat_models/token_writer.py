@@ -8,10 +8,12 @@ writer.close()             the context holds the prompt and what was taken, noth
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Iterable
 
 from core.chat_models.drafting import MOST_DRAFTED, DraftGain, PromptLookup
 from core.chat_models.llama_runtime import LlamaRuntime
 from core.chat_models.llama_sampling import Sampler
+from core.chat_models.tuning import Tuning
 from core.errors import StoppedError
 from core.protocols import StopSignal
 
@@ -101,3 +103,18 @@ class DraftingTokenWriter:
 
     def close(self) -> None:
         self._runtime.forget_from(self._begin + self._taken)
+
+
+def drafting_writer(
+    runtime: LlamaRuntime,
+    sampler: Sampler,
+    tuning: Tuning | None,
+    *,
+    prompt: Iterable[int],
+    endings: Collection[int],
+    limit: int,
+) -> DraftingTokenWriter:
+    """One that drafts from the prompt and what was written, as it pays by `tuning`."""
+    tuning = tuning or Tuning(1, 1, 1, 1.0, 1.0)
+    lookup, gain = PromptLookup(prompt, endings), DraftGain(*tuning.draft_costs)
+    return DraftingTokenWriter(runtime, sampler, lookup, gain, limit=limit, is_exact=tuning.is_exact)

@@ -31,6 +31,12 @@ class Tuning:
     is_exact: bool = False
 
     @property
+    def draft_costs(self) -> tuple[float, float]:
+        """Of checking one or two drafted tokens, in the time of the step that is taken without a draft."""
+        without = 1.0 if self.is_exact else self.pair_cost  # see `DraftingTokenWriter`
+        return self.pair_cost / without, self.triple_cost / without
+
+    @property
     def drafting_pays(self) -> bool:
         """Only where it changes no text. Of two drafted tokens that are checked at once, one is right on average."""
         return self.is_exact and self.triple_cost < _RIGHT

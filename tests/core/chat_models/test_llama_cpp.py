@@ -101,7 +101,7 @@ def test_e07_no_text_opens_a_turn(tiny, text):
 @pytest.mark.real_model(TINY)
 def test_the_ids_are_those_of_the_whole_prompt(tiny):
     messages = [ChatMessage("system", "Be brief."), ChatMessage("user", "Why is the sky blue?")]
-    whole = "".join(part.text for part in tiny._template.render(messages))
+    whole = "".join(part.text for part in tiny._prompts._template.render(messages))
     assert tiny.prompt_tokens(messages) == tiny._runtime.tokenize(whole, special=True)
 
 

@@ -56,7 +56,7 @@ def remember(rig, conversation, turns):
 def beginning_tokens(rig, conversation):
     """Rules and turns that the next prompt begins with."""
     model = rig.owner.ready()
-    return len(model._opening_tokens(rig.runner._beginning(model, conversation)))
+    return len(model._prompts.opening(rig.runner._beginning(model, conversation)))
 
 
 def test_with_passages_in_memory_a_follow_up_reads_nothing_of_prompt_and_answer_again(rig):
@@ -142,7 +142,7 @@ def test_an_answer_keeps_the_tokens_it_was_written_with(rig):
     model = rig.owner.get()
     written = [token for letter in "breakfast" for token in model._loaded().tokenize(letter)]
     assert model._loaded().tokenize("breakfast") != written
-    model._answers.keep(" breakfast\n", written)
+    model._prompts._answers.keep(" breakfast\n", written)
     turns = [ChatMessage("user", "What?"), ChatMessage("assistant", "breakfast"), ChatMessage("user", "Why?")]
     ids = model.prompt_tokens(turns)
     assert any(ids[at : at + len(written)] == written for at in range(len(ids)))
