@@ -62,9 +62,9 @@ def measure(
         plain.encode(segments, batch_size=_ENCODE_BATCH, show_progress_bar=False)
         for number in range(repeats):
             with opened(settings.model_copy(update={"data": Path(folder) / str(number)})) as services:
-                before = _processor_times()
+                before = processor_times()
                 seconds, segments = ingest(services, contents)
-                profile.update({name: used - before[name] for name, used in _processor_times().items()})
+                profile.update({name: used - before[name] for name, used in processor_times().items()})
             ingested.append(len(segments) / seconds)
             begin, used = time.perf_counter(), time.process_time()
             plain.encode(segments, batch_size=_ENCODE_BATCH, show_progress_bar=False)
@@ -141,7 +141,7 @@ def _plain_model(name: str, models: Path, precision: str) -> Any:
     return model.eval().to(torch.bfloat16 if precision == "bfloat16" else torch.float32)
 
 
-def _processor_times() -> Counter[str]:
+def processor_times() -> Counter[str]:
     """Seconds of user and system time by thread of this process; "parsing worker" and what is below it is one."""
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
     used: Counter[str] = Counter()
