@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,7 @@ def _read(path: Path) -> tuple[PostingsHeader, memoryview]:
     if not data.startswith(_MAGIC) or end < 0:
         raise ValueError("not a postings file of this version")
     try:
-        header = PostingsHeader(**json.loads(data[len(_MAGIC) : end]))
+        header = PostingsHeader(**_json(data[len(_MAGIC) : end]))
     except TypeError as error:
         raise ValueError(f"unknown header: {error}") from error
     numbers = [getattr(header, field.name) for field in fields(header) if field.type == "int"]
@@ -134,7 +135,7 @@ def _postings(header: PostingsHeader, body: memoryview) -> Postings:
         arrays.append(np.frombuffer(body, dtype=kind, count=size, offset=at).astype(kind.newbyteorder("=")))
         at += size * kind.itemsize
     ids, lengths, starts, rows, counts = arrays
-    terms = json.loads(bytes(body[at:]))
+    terms = _json(bytes(body[at:]))
     if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
         raise ValueError("its vocabulary is no list of words")
     vocabulary = numbered_terms(terms)
@@ -150,3 +151,10 @@ def _postings(header: PostingsHeader, body: memoryview) -> Postings:
     used = np.flatnonzero(sizes_of_terms).astype(np.int32)
     block = Block(ids, lengths, np.ones(len(ids), dtype=bool), used, np.append(starts[used], len(rows)), rows, counts)
     return Postings(vocabulary, (block,))
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError("it's nested too deep") from error
