@@ -21,6 +21,7 @@ _WARM_UP = 32  # the first tokens pay for pages that are touched for the first t
 _FOR_THREADS = 96
 BATCHES = (64, 256, 128)
 _SAME = 1.05  # within this, the smaller batch: it needs less memory
+_CLEARLY = 1.1
 _SLOPE = 1e-4  # a token costs about so much more for each one before it
 _REPEATS = 6
 _FEW = 3  # tokens at once
@@ -45,18 +46,24 @@ class Calibration:
         runtime = self._runtime
         self._seconds_per_token(_WARM_UP, self._candidates[0], stop)
         read_by = {n: self._seconds_per_token(_FOR_THREADS, n, stop) for n in self._candidates}
-        reading = min(read_by, key=read_by.__getitem__)
+        reading = self._best(read_by)
         batch_by = {n: self._seconds_per_token(n, reading, stop) for n in BATCHES}
         best = min(batch_by.values())
         batch = min(n for n, cost in batch_by.items() if cost <= best * _SAME)
         write_by = {n: self._alone(n, stop) for n in self._candidates}
-        writing = min(write_by, key=write_by.__getitem__)
+        writing = self._best(write_by)
         runtime.set_threads(write=writing, read=writing)
         single, pair, triple, is_exact = self._few_at_once(stop)
         return Tuning(
             reading, writing, batch, round(1 / best, 1), round(1 / write_by[writing], 1),
             round(pair / single, 2), round(triple / single, 2), is_exact,
         )  # fmt: skip
+
+    def _best(self, cost_by_threads: dict[int, float]) -> int:
+        """All cores, unless fewer are clearly faster: others may just have been busy."""
+        most = max(cost_by_threads)
+        best = min(cost_by_threads, key=cost_by_threads.__getitem__)
+        return best if cost_by_threads[best] * _CLEARLY < cost_by_threads[most] else most
 
     def _seconds_per_token(self, count: int, threads: int, stop: StopSignal | None) -> float:
         """Of the next tokens of the sample, in one batch; as if nothing stood before them."""

@@ -1,4 +1,4 @@
-"""What the chat model does while nobody asks: find out how it's run best here, then read what the next question needs.
+"""What the chat model does while nobody asks: read what the next question needs, find out how it's run best here.
 
 Both give way at once to a question, and pass the gate as indexing does, a short step at a time.
 """
@@ -6,16 +6,19 @@ Both give way at once to a question, and pass the gate as indexing does, a short
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from core.domain import ChatMessage
 from core.errors import FootnoteError, NotFoundError, StoppedError
 from core.protocols import ChatModel, ComputeGate, StopSignal
+from core.services.machine import QuietWatch
 from core.services.model_figures import ModelFigures
 
 logger = logging.getLogger(__name__)
 
+_LONGEST_WAIT_S = 60.0  # for a quiet machine
 _STEP_TOKENS = 128  # about a second of a small model on two cores; so long indexing waits at most
 
 
@@ -24,6 +27,7 @@ class IdleWork:
 
     ready      the model, if it is loaded; None otherwise: nothing is loaded for this
     beginning  rules and turns that the next prompt of a conversation begins with; raises NotFoundError
+    is_quiet   nothing else uses the processor, so that it can be measured; asked again and again
     """
 
     def __init__(
@@ -32,7 +36,11 @@ class IdleWork:
         figures: ModelFigures,
         ready: Callable[[], ChatModel | None],
         beginning: Callable[[ChatModel, str], Sequence[ChatMessage]],
+        *,
+        is_quiet: Callable[[], bool] | None = None,
     ) -> None:
+        self._is_quiet = is_quiet or QuietWatch().is_quiet
+        self._waits_since: float | None = None
         self._gate, self._figures, self._ready, self._beginning = gate, figures, ready, beginning
         self._conversation: str | None = None
         self._is_calibrated = False
@@ -43,7 +51,8 @@ class IdleWork:
 
     @property
     def has_work(self) -> bool:
-        return self._conversation is not None or not self._is_calibrated
+        """There is something to read ahead."""
+        return self._conversation is not None
 
     def step(self, stop: StopSignal) -> bool:
         """True when there is more to do. Never raises what concerns this work only."""
@@ -51,10 +60,7 @@ class IdleWork:
         if model is None:
             return False
         try:
-            if not self._is_calibrated:
-                self._calibrate(model, stop)
-                return True
-            return self._read_ahead(model, stop)
+            return self._read_ahead(model, stop) or self._calibrate(model, stop)
         except StoppedError:
             return True
         except FootnoteError as error:
@@ -62,14 +68,24 @@ class IdleWork:
             self._is_calibrated, self._conversation = True, None
             return False
 
-    def _calibrate(self, model: ChatModel, stop: StopSignal) -> None:
+    def _calibrate(self, model: ChatModel, stop: StopSignal) -> bool:
+        """Always False: there is nothing more to do afterwards."""
         calibrate = getattr(model, "calibrate", None)
-        if calibrate is not None and self._figures.tuning(model) is None:
-            with self._turn(stop):
-                tuning = calibrate(stop)
-            self._figures.keep_tuning(model, tuning)
-            logger.info("chat model %s: %s", model.name, tuning)
+        if self._is_calibrated or calibrate is None or self._figures.tuning(model) is not None:
+            self._is_calibrated = True
+            return False
+        now = time.monotonic()
+        self._waits_since = self._waits_since or now
+        quiet = self._is_quiet()
+        if not quiet and now - self._waits_since < _LONGEST_WAIT_S:
+            return False
+        with self._turn(stop):
+            tuning = calibrate(stop)
+        # What was measured on a busy machine serves until the next start, and is measured again then.
+        self._figures.keep_tuning(model, tuning, for_good=quiet)
         self._is_calibrated = True
+        logger.info("chat model %s%s: %s", model.name, "" if quiet else " on a busy machine", tuning)
+        return False
 
     def _read_ahead(self, model: ChatModel, stop: StopSignal) -> bool:
         if self._conversation is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -15,6 +16,26 @@ def machine_name() -> str:
     every = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else every
     return f"{_processor()}, {usable} of {every} processors, llama.cpp {_llama_version()}"
+
+
+class QuietWatch:
+    """Is the machine free enough to measure it? Looks at the time between two calls that are far enough apart."""
+
+    _LOOK_EVERY_S = 2.0
+    _MOST_PERCENT = 20.0
+
+    def __init__(self) -> None:
+        self._looked: float | None = None
+
+    def is_quiet(self) -> bool:
+        import psutil
+
+        now = time.monotonic()
+        if self._looked is not None and now - self._looked < self._LOOK_EVERY_S:
+            return False
+        percent, is_first = psutil.cpu_percent(), self._looked is None
+        self._looked = now
+        return not is_first and percent <= self._MOST_PERCENT
 
 
 def _processor() -> str:

@@ -49,11 +49,13 @@ class ModelFigures:
             model.tune(tuning)
         return model
 
-    def keep_tuning(self, model: ChatModel, tuning: Tuning) -> None:
+    def keep_tuning(self, model: ChatModel, tuning: Tuning, *, for_good: bool = True) -> None:
+        """for_good  over restarts too"""
         with self._lock:
             self._tunings[model.fingerprint] = tuning
             self._speeds.pop(model.fingerprint, None)
-        self._write(self._name("tuning", model), tuning.to_json())
+        if for_good:
+            self._write(self._name("tuning", model), tuning.to_json())
 
     # ── how fast it reads ────────────────────────────────────────────────────
 

@@ -11,6 +11,8 @@ from core.errors import ModelError, NotFoundError, StoppedError
 from core.gate import PriorityGate
 from core.services.idle_work import IdleWork
 from core.services.model_figures import ModelFigures
+from storage.database import Database
+from storage.measurements import SqliteMeasurementStore
 from tests.core.services.chat_parts import Rig
 
 FOUND = Tuning(2, 2, 128, 92.0, 28.0)
@@ -42,8 +44,8 @@ class Reading(EchoChatModel):
         return self.left
 
 
-def work(model, figures=None, *, gate=None, beginning=lambda model, conversation: RULES):
-    return IdleWork(gate or PriorityGate(), figures or ModelFigures(), lambda: model, beginning)
+def work(model, figures=None, *, gate=None, beginning=lambda model, conversation: RULES, is_quiet=lambda: True):
+    return IdleWork(gate or PriorityGate(), figures or ModelFigures(), lambda: model, beginning, is_quiet=is_quiet)
 
 
 def test_a_model_is_measured_once_and_another_process_knows_it():
@@ -64,8 +66,30 @@ def test_a_measurement_that_a_question_ended_is_made_later():
     asked.set()
     assert idle.step(asked)
     assert figures.tuning(model) is None
-    idle.step(NEVER)
+    assert not idle.step(NEVER)
     assert figures.tuning(model) == FOUND
+
+
+def test_a_busy_machine_is_not_measured_at_once_and_reading_ahead_does_not_wait_for_it():
+    model, figures = Reading(100), ModelFigures()
+    idle = work(model, figures, is_quiet=lambda: False)
+    idle.answered("c")
+    assert not idle.step(NEVER)
+    assert (model.read, model.calibrated) == ([RULES], 0)
+    idle._waits_since -= 61
+    idle.step(NEVER)
+    assert (model.calibrated, figures.tuning(model)) == (1, FOUND)
+
+
+def test_what_was_measured_on_a_busy_machine_is_not_kept_for_the_next_start(tmp_path):
+    model = Reading()
+    with Database(tmp_path) as database:
+        store = SqliteMeasurementStore(database)
+        for quiet, kept in ((False, None), (True, FOUND)):
+            figures = ModelFigures(store)
+            figures.keep_tuning(model, FOUND, for_good=quiet)
+            assert figures.tuning(model) == FOUND
+            assert ModelFigures(store).tuning(model) == kept
 
 
 def test_what_the_next_prompt_begins_with_is_read_in_steps_until_nothing_is_left():
