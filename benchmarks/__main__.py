@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _sets(options: argparse.Namespace) -> list[BenchSet]:
     if options.sets is None:
         return [generated_set(every=options.every)]
-    return load_sets(options.sets, options.set, options.every)
+    return load_sets(options.sets, options.set, options.every, options.questions)
 
 
 def _beside(name: str, options: argparse.Namespace, sets: list[BenchSet]) -> Any:
@@ -150,6 +150,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--sets", type=Path, help="folder of question sets; default: one that is made up here")
     parser.add_argument("--set", action="append", default=[], help="only this set of the folder; repeat")
     parser.add_argument("--every", type=_positive, default=1, help="take each n-th question only")
+    parser.add_argument("--questions", type=_positive, default=500, help="most questions of a set, evenly spread")
     parser.add_argument("--files", type=_positive, default=200, help="text files that are ingested")
     parser.add_argument("--pdfs", type=int, default=20, help="PDF files that are ingested; 0: none")
     parser.add_argument("--repeats", type=_positive, default=3, help="times that each contestant ingests")

@@ -7,6 +7,7 @@ One entry of a corpus is one file, its title in front as a heading. The scoring 
 from __future__ import annotations
 
 import itertools
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,13 +32,15 @@ class BenchSet:
         return sum(len(entry.as_markdown()) for entry in self.entries)
 
 
-def load_sets(folder: Path, names: Sequence[str] = (), every: int = 1) -> list[BenchSet]:
+def load_sets(folder: Path, names: Sequence[str] = (), every: int = 1, most: int = 500) -> list[BenchSet]:
     """The sets in a folder, by name: those named, or all.
 
     every   take each n-th question only
+    most    questions of a set; where it has more, each n-th is taken so that they are fewer
     raises  ConfigError: no set there, or one that can't be read
     """
-    found = sorted(path.name for path in folder.iterdir() if all((path / file).is_file() for file in FILES))
+    places = folder.iterdir() if folder.is_dir() else ()
+    found = sorted(path.name for path in places if all((path / file).is_file() for file in FILES))
     for name in names:
         if name not in found:
             raise ConfigError(f"there is no question set {name!r} in {folder}; there are {', '.join(found) or 'none'}")
@@ -46,7 +49,8 @@ def load_sets(folder: Path, names: Sequence[str] = (), every: int = 1) -> list[B
     sets = []
     for name in names or found:
         one = load_question_set(*(folder / name / file for file in FILES))
-        sets.append(BenchSet(name, one.entries, one.questions[::every]))
+        step = max(every, math.ceil(len(one.questions) / most))
+        sets.append(BenchSet(name, one.entries, one.questions[::step]))
     return sets
 
 

@@ -87,6 +87,22 @@ def test_a_set_that_is_not_there_is_one_sentence(tmp_path):
         load_sets(tmp_path)
     with pytest.raises(ConfigError, match=r"there is no question set 'x' in .*; there are none"):
         load_sets(tmp_path, ["x"])
+    with pytest.raises(ConfigError, match="holds no question set"):
+        load_sets(tmp_path / "missing")
+
+
+def test_at_most_so_many_questions_are_taken_evenly_spread(tmp_path):
+    folder = tmp_path / "one"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text('{"id": "a", "title": "", "text": "x"}\n')
+    (folder / "queries.jsonl").write_text("".join(f'{{"id": "{n}", "text": "?"}}\n' for n in range(11)))
+    (folder / "qrels.tsv").write_text("q\tc\trel\n" + "".join(f"{n}\ta\t1\n" for n in range(11)))
+
+    def asked(**options) -> list[str]:
+        return [question.id for question in load_sets(tmp_path, **options)[0].questions]
+
+    assert asked(most=4) == asked(every=3) == ["0", "3", "6", "9"]
+    assert len(asked(most=11)) == 11
 
 
 def test_footnote_takes_part_from_files_to_rankings(tmp_path):
