@@ -98,12 +98,12 @@ def draw_deleted() -> None:
 
 
 def time_left(deleted: datetime, hours: float, now: datetime) -> str:
-    """ "23 hours left", "5 minutes left" """
+    """ "24 hours left" (to the nearest hour), below an hour "5 minutes left" """
     left = deleted + timedelta(hours=hours) - now
     minutes = int(left.total_seconds() // 60)
     if minutes <= 0:
         return t("deleted.due")
-    return counted("deleted.hours", minutes // 60) if minutes >= 60 else counted("deleted.minutes", minutes)
+    return counted("deleted.hours", round(minutes / 60)) if minutes >= 60 else counted("deleted.minutes", minutes)
 
 
 def _draw_one(document: DeletedDocument) -> None:

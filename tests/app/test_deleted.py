@@ -128,8 +128,8 @@ def test_one_that_can_not_come_back_is_said_and_the_others_do(add, visit, servic
 @pytest.mark.parametrize(
     ("ago", "said"),
     [
-        (timedelta(minutes=1), "23 hours left"),
-        (timedelta(hours=22, minutes=30), "1 hour left"),
+        (timedelta(minutes=1), "24 hours left"),
+        (timedelta(hours=22, minutes=45), "1 hour left"),
         (timedelta(hours=23, minutes=30), "30 minutes left"),
         (timedelta(hours=23, minutes=58, seconds=30), "1 minute left"),
         (timedelta(hours=25), "goes at the next start"),

@@ -78,7 +78,7 @@ def test_what_was_deleted_can_be_restored_or_goes_for_good(server, page):
         page.get_by_role("button", name="Delete it").click()
         expect(page.get_by_text(f"“{name}” is deleted.")).to_be_visible()
     page.get_by_text("Recently deleted · 2").click()
-    expect(page.get_by_text("23 hours left")).to_have_count(2)
+    expect(page.get_by_text("24 hours left")).to_have_count(2)
     page.get_by_role("button", name="Restore").last.click()  # newest first
     expect(page.locator(".table button", has_text="seal.txt")).to_be_visible()
     page.get_by_role("button", name="Delete for good").click()

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from core.bootstrap import build_services
 from core.domain import Embedding, EmbeddingSearchRequest
 from core.errors import StorageError
 from core.services.library import LibraryService
+from core.settings import Settings
 from storage.backup import restore_backup
 from storage.conversations import SqliteConversationStore
 from storage.database import Database
@@ -204,3 +206,23 @@ def test_c11_without_room_for_the_index_file_searches_go_on(disk):
         store.close()  # would write it
         assert list((disk.folder / "data" / "index").glob("*.faiss*")) == []
         assert world.state() == before
+
+
+def test_c11_a_job_on_a_full_disk_says_so_and_is_done_when_it_is_tried_again_with_room(disk):
+    services = build_services(Settings(data=disk.folder / "data", chat_model="echo", embedding_model="hashing"))
+    services.library.add_bytes("kept.txt", b"The pump is blue.")
+    services.indexing.run_until_idle()
+    text = "\n\n".join(f"Part {number} is made of {'steel' * 40}." for number in range(120))
+    disk.leave(len(text) + (140 << 10))  # enough for the file and its job, not for its segments
+    job = services.library.add_bytes("long.txt", text.encode())
+    services.indexing.run_until_idle()
+    (failed,) = [found for found in services.library.jobs() if found.id == job.id]
+    disk.empty()
+    assert (failed.state, bool(re.search(FULL, failed.reason))) == ("failed", True)
+    assert [document.name for document in services.library.documents()] == ["kept.txt"]
+    assert services.maintenance.check() == []
+    services.library.retry_job(job.id)
+    services.indexing.run_until_idle()
+    assert [document.name for document in services.library.documents()] == ["kept.txt", "long.txt"]
+    assert services.maintenance.check() == []
+    services.close()
