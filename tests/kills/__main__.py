@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.kills.lane import Killed
+from tests.kills.plans import KILLED
 from tests.kills.run import run_kills
 from tests.kills.summary import line_of, table_of
 from tests.kills.victim import Target
@@ -25,6 +26,7 @@ def main() -> int:
     parser.add_argument("--lanes", type=int, default=2, help="folders that are worked on at the same time (2)")
     parser.add_argument("--keep", type=Path, help="an empty folder to work in, which is kept")
     parser.add_argument("--kinds", action="store_true", help="each kind of point once, not at every operation")
+    parser.add_argument("--only", action="append", choices=KILLED, help="this operation; may be repeated (all)")
     parser.add_argument("--json", type=Path, help="where to write points and kills as well")
     chosen = parser.parse_args()
     started = time.monotonic()
@@ -32,6 +34,7 @@ def main() -> int:
     points: list[Target] = []
     with tempfile.TemporaryDirectory(prefix="footnote-kills-") as folder:
         options = {"model": chosen.model, "seed": chosen.seed, "lanes": chosen.lanes, "kinds": chosen.kinds}
+        options["only"] = chosen.only or KILLED
         for killed in run_kills(chosen.keep or Path(folder), chosen.kills, found=points.extend, **options):
             done.append(killed)
             print(line_of(len(done), killed), flush=True)

@@ -13,7 +13,7 @@ from core.records import JobRecord
 from tests.kills.contents import LONG, Content, content_named
 from tests.kills.ledger import Ledger
 
-MOST_DOCUMENTS = 14
+MOST_DOCUMENTS, MOST_DELETED = 10, 4
 
 
 @dataclass
@@ -175,7 +175,7 @@ def delete_collection(world: World) -> None:
 
 def tidy(world: World) -> None:
     """Keeps the library small: nothing is killed here."""
-    kept = world.documents("deleted:")[:5]
+    kept = world.documents("deleted:")[:MOST_DELETED]
     for key in set(world.ledger.keys("document", "deleted:")) - set(kept):
         _purge_now(world, key)
     for key in world.documents()[MOST_DOCUMENTS:]:

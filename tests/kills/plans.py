@@ -13,8 +13,8 @@ from tests.kills.victim import Target
 
 KILLED = (*OPERATIONS, *OTHER_OPERATIONS)
 _LEAVE_WORK = Kill(("leave work",))
-# A point that is passed again and again (a file's parts, a lease) is killed at so many times.
-_MOST_TIMES = 2
+# In these a point's second time is another step: the link that isn't one before the save, the next part of a file.
+_TWICE = ("upload", "upload long", "replace")
 
 
 class DiscoveryError(Exception):
@@ -28,7 +28,8 @@ def discover(lane: Lane, operations: Sequence[str] = KILLED) -> list[Target]:
     """
     together = tuple(name for name in operations if name != "close")  # after a close nothing can be done
     found = [point for point in _points(lane, Kill(together)) if point.operation != "start"]
-    found += [point for point in _points(lane, Kill(("close",))) if point.operation == "close"]
+    if "close" in operations:
+        found += [point for point in _points(lane, Kill(("close",))) if point.operation == "close"]
     _points(lane, _LEAVE_WORK)
     return found + [point for point in _points(lane, Kill(())) if point.operation == "start"]
 
@@ -52,10 +53,10 @@ def one_of_each_kind(targets: Sequence[Target]) -> list[Target]:
     return list(chosen.values())
 
 
-def at_random(seed: int) -> Iterator[Kill]:
+def at_random(seed: int, operations: Sequence[str] = KILLED) -> Iterator[Kill]:
     """Without end. A process is killed in the middle of operations, one of six while it starts."""
     chosen = random.Random(seed)
-    mix = [name for name in KILLED if name not in ("close", "upgrade", "first start", "restore")]
+    mix = [name for name in operations if name not in ("close", "upgrade", "first start", "restore")] or operations
     while True:
         plan = tuple(chosen.choices(mix, k=6))
         tokens = chosen.choice(SEGMENT_TOKENS)
@@ -69,4 +70,4 @@ def _points(lane: Lane, kill: Kill) -> list[Target]:
     told = lane.kill(kill)
     if told.problems:
         raise DiscoveryError(f"{' and '.join(kill.plan) or 'start'}: {told.problems}")
-    return [point for point in told.points if point.nth <= _MOST_TIMES]
+    return [point for point in told.points if point.nth <= (2 if point.operation in _TWICE else 1)]

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from tests.kills.contents import pool
 from tests.kills.lane import Kill, Killed, Lane
-from tests.kills.plans import at_points, at_random, discover, one_of_each_kind
+from tests.kills.plans import KILLED, at_points, at_random, discover, one_of_each_kind
 from tests.kills.references import references
 from tests.kills.victim import Target
 
 # How many small ones, and the long ones: three parts each for the hashing model, two where embedding takes its time.
 _FILES = {"hashing": (40, (("txt", 2700), ("pdf", 300))), "real": (15, (("pdf", 160), ("pdf", 170)))}
+_FILES["few"] = (12, (("txt", 2700), ("pdf", 300)))
 
 
 def run_kills(
@@ -29,23 +30,25 @@ def run_kills(
     seed: int = 1,
     lanes: int = 2,
     kinds: bool = False,
+    only: Sequence[str] = KILLED,
     found: Callable[[list[Target]], None] = lambda targets: None,
 ) -> Iterator[Killed]:
     """Every fault point of every operation, as far as `kills` goes, then random moments; each kill once it's judged.
 
     kinds   each point once, of whichever operation passes it
+    only    these operations
     found   told which points there are
     raises  DiscoveryError
     """
     _load_what_forks_share(model)
-    contents = pool(*_FILES["hashing" if model == "hashing" else "real"])
+    contents = pool(*_FILES["few" if kinds else "hashing" if model == "hashing" else "real"])
     expected = references(folder / "references", contents, model=model)
     first = Lane(folder / "discovery", contents, expected, model=model, seed=seed)
-    targets = discover(first)
+    targets = discover(first, only)
     first.close()
     found(targets)
     groups = _spread(list(at_points(one_of_each_kind(targets) if kinds else targets)), kills)
-    groups += [[kill] for kill in islice(at_random(seed), max(0, kills - sum(map(len, groups))))]
+    groups += [[kill] for kill in islice(at_random(seed, only), max(0, kills - sum(map(len, groups))))]
     yield from _side_by_side(
         [
             (

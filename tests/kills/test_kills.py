@@ -22,7 +22,7 @@ MAIN_POINTS = {
     | {"part's text written", "part's segments written", "part's vectors written", "part written"}
     | {"segments taken over", "segments published", "text published", "document row written", "committed"},
     "duplicate": ADDED | {"document row written", "committed"},
-    "replace": ADDED | SAVED | {"old text deleted", "original removed"},
+    "replace": ADDED | SAVED | {"old text deleted"},
     "re-index": {"job added", "job claimed", "committed", "job finished"},
     "stop": {"job stop"},
     "delete": {"deleted document kept", "document row deleted", "text hidden", "before commit", "committed"},
