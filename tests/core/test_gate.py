@@ -93,3 +93,31 @@ def test_indexing_comes_to_its_end_however_much_is_asked():
     begin = time.monotonic()
     with gate.answering(), gate.indexing():
         assert time.monotonic() - begin >= 0.1
+
+
+def test_others_give_way_until_nobody_is_answering():
+    gate, order = PriorityGate(), []
+
+    def work():
+        gate.give_way()
+        order.append("work")
+
+    assert not gate.is_answering
+    gate.give_way()
+    with gate.answering():
+        assert gate.is_answering
+        thread = in_thread(work)
+        time.sleep(0.15)
+        order.append("answer")
+    thread.join(5)
+    assert order == ["answer", "work"] and not gate.is_answering
+
+
+def test_a_stop_ends_giving_way_and_patience_does_too():
+    stop = threading.Event()
+    gate = PriorityGate(patience_s=0.2)
+    with gate.answering():
+        gate.give_way()
+        stop.set()
+        with pytest.raises(StoppedError):
+            gate.give_way(stop)

@@ -57,7 +57,11 @@ class Parts:
 
 @contextmanager
 def opened(
-    data_dir: Path, model: EmbeddingModel | None = None, reader: ParsingWorker | None = None, **options
+    data_dir: Path,
+    model: EmbeddingModel | None = None,
+    reader: ParsingWorker | None = None,
+    max_file_mb: int = 2,
+    **options,
 ) -> Iterator[Parts]:
     with Database(data_dir) as database:
         files = LocalFileStore(data_dir)
@@ -68,7 +72,7 @@ def opened(
         indexing = IndexingService(
             documents, files, jobs, reader, model or HashingEmbeddingModel(), gate=gate, **settings
         )
-        library = LibraryService(documents, files, jobs, max_file_mb=2, wake=indexing.wake)
+        library = LibraryService(documents, files, jobs, max_file_mb=max_file_mb, wake=indexing.wake)
         try:
             yield Parts(database, documents, files, jobs, library, indexing, gate)
         finally:

@@ -1,0 +1,40 @@
+"""Resident memory of the test's process and all below it, in bytes."""
+
+from __future__ import annotations
+
+import threading
+
+import psutil
+
+
+def resident() -> int:
+    """Pages that processes share count for each of them."""
+    this = psutil.Process()
+    total = this.memory_info().rss
+    for child in this.children(recursive=True):
+        try:
+            total += child.memory_info().rss
+        except psutil.Error:  # it has just ended
+            continue
+    return total
+
+
+class PeakMemory:
+    """`peak` while the block runs, looked at every 20 ms."""
+
+    def __init__(self) -> None:
+        self.peak = resident()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._end.wait(0.02):
+            self.peak = max(self.peak, resident())
