@@ -147,7 +147,7 @@ class Survey:
             found = self._services.search.search(COMMON, retriever=retriever, limit=_MANY).contents
             hits = {content.id: content.segment.text for content in found}
             # Of segments with the same text (the same file read with two settings) a search shows one.
-            missing = set(visible.values()) - set(hits.values())
+            missing = set(map(_words, visible.values())) - set(map(_words, hits.values()))
             foreign = [found for found in hits.items() if found not in visible.items()]
             if missing or foreign:
                 self.problems.append(
@@ -164,6 +164,10 @@ class Survey:
     def _select(self, query: str, *values: object) -> list[tuple]:
         with closing(sqlite3.connect(Path(self._services.settings.data, "footnote.db"))) as connection:
             return connection.execute(query, values).fetchall()
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
 
 
 _NAMED = "SELECT text_id FROM documents UNION SELECT text_id FROM deleted_documents"
