@@ -53,6 +53,7 @@ def measure(
         rows = []
         try:
             soak = _Soak(services, random.Random(seed))
+            soak.fill()
             for number in range(1, operations + 1):
                 soak.do_one()
                 if number % _NOTE_EVERY == 0:
@@ -68,6 +69,11 @@ class _Soak:
         self._services, self._chosen = services, chosen
         self._conversation, self._asked, self._made = "", 0, 0
         self.counts: dict[str, int] = {}
+
+    def fill(self) -> None:
+        """As many documents as there will be all the time: memory is to be compared, not the size of the library."""
+        for _ in range(_DOCUMENTS):
+            self._upload()
 
     def do_one(self) -> None:
         live = self._services.library.documents()
