@@ -75,13 +75,8 @@ class LlamaCppChatModel:
         """Load the weights, unless they are there. raises ModelError (not enough memory, unknown architecture …)"""
         if self._runtime is not None:
             return
-        refuse_too_large(
-            self.header,
-            self.name,
-            context_tokens=self.context_tokens,
-            batch_tokens=self._batch_tokens,
-            free_bytes=self._free_bytes,
-        )
+        size = {"context_tokens": self.context_tokens, "batch_tokens": self._batch_tokens}
+        refuse_too_large(self.header, self.name, free_bytes=self._free_bytes, **size)
         try:
             runtime = LlamaRuntime(
                 str(self.path),
