@@ -24,7 +24,7 @@ TIMEOUT_S = 4 * 3600.0
 
 @dataclass(frozen=True)
 class Measurement:
-    """`is_long`: an hour or so, run only when it is named. `arguments`: beside what `offered` gives."""
+    """`is_long`: takes long, so it runs only when it is named. `arguments`: beside what `offered` gives."""
 
     title: str
     is_long: bool = False
@@ -39,6 +39,7 @@ MEASUREMENTS = {
     "answers_speed": Measurement("first token against llama.cpp reading the same tokens"),
     "drafting": Measurement("drafting from the prompt, on and off"),
     "memory_idle": Measurement("resident memory of the idle app"),
+    "ingest_memory": Measurement("memory while one huge file is indexed", is_long=True),
     "kills": Measurement("kill -9 at random moments and at every fault point", is_long=True),
     "soak": Measurement("1,000 uploads, deletes and questions", is_long=True),
 }

@@ -244,9 +244,14 @@ def test_every_requirement_is_pinned_under_a_line_with_its_reason_and_licence():
 
 def test_every_table_and_every_file_is_told_of_in_the_readme():
     text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    named = {*own_measurements.MEASUREMENTS, "peers-ingest", "peers-search", "prompts.py", "answers.py"}
+    named = {*own_measurements.MEASUREMENTS, "peers-ingest", "peers-search", "prompts.py", "answers.py", "checks.py"}
     assert [name for name in named if f"`{name}`" not in text] == []
     assert [entrant.name for entrant in ENTRANTS if entrant.name not in text] == []
+
+
+def test_everything_that_measures_is_run_by_the_command():
+    there = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "\ndef measure(" in path.read_text("utf-8")}
+    assert there and there - own_measurements.MEASUREMENTS.keys() == set()
 
 
 def test_no_contestant_is_imported_by_the_runner():
