@@ -121,7 +121,10 @@ class Unfinished:
 
 @dataclass(frozen=True)
 class FinishedDocument:
-    """A document whose parts are all kept, to be made visible at once. Fields as in `NewDocument`."""
+    """A document whose parts are all kept, to be made visible at once. Fields as in `NewDocument`.
+
+    parts: how many it has; None: as many as are kept. Fewer are never published: somebody else may be at work on them.
+    """
 
     source: str
     name: str
@@ -135,6 +138,7 @@ class FinishedDocument:
     pages: int | None = None
     warnings: tuple[str, ...] = ()
     on_conflict: OnConflict = "replace"
+    parts: int | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from storage.publishing import publish_text
 from storage.tables import deleted_documents, documents, texts
 from storage.text_saving import document_metadata, remove_text, write_text
 from storage.text_use import FINISHED, has_deleted_document, has_document, hide_text, is_hidden, show_text
-from storage.unfinished import unfinished_id
+from storage.unfinished import count_parts, unfinished_id
 from storage.upkeep.losses import LOST_ORIGINAL, unsay
 
 # Known of one copy of a content, and not of another that has a name of its own.
@@ -74,7 +74,7 @@ def publish_document(change: Change, finished: FinishedDocument) -> SaveResult:
     connection = change.connection
     content_hash, pipeline, model_id = finished.content_hash, finished.pipeline, finished.model_id
     staged = unfinished_id(connection, content_hash, pipeline, model_id)
-    if staged is None:
+    if staged is None or (finished.parts is not None and count_parts(connection, staged) < finished.parts):
         return _link_published(change, finished)
     target = _target(
         connection, finished.collection, finished.source, finished.name, content_hash, finished.on_conflict

@@ -40,6 +40,11 @@ def unfinished_ids(connection: Connection, content_hash: str, pipeline: str) -> 
     return list(connection.execute(query).scalars())
 
 
+def count_parts(connection: Connection, text_id: int) -> int:
+    query = select(func.count()).select_from(text_parts).where(text_parts.c.text_id == text_id)
+    return connection.execute(query).scalar_one()
+
+
 def unfinished_parts(connection: Connection, content_hash: str, pipeline: str, model_id: str) -> Unfinished | None:
     text_id = unfinished_id(connection, content_hash, pipeline, model_id)
     if text_id is None:
@@ -64,16 +69,14 @@ def add_part(connection: Connection, part: NewPart, fault: Callable[[str], None]
     if text_id is None and part.number == 0:
         text_id = _begin(connection, part)
     if text_id is None:
-        if _is_finished(connection, part):
-            return
-        raise _gone(part)
+        return _refuse_unless_finished(connection, part)
     last = connection.execute(select(func.max(text_parts.c.number)).where(text_parts.c.text_id == text_id)).scalar()
     following = 0 if last is None else last + 1
     if part.number < following:
         return
     row = connection.execute(select(texts.c.characters, texts.c.segment_keys).where(texts.c.id == text_id)).one()
     if part.number > following or part.start != row.characters:
-        raise _gone(part)
+        return _refuse_unless_finished(connection, part)
     add_text_part(
         connection, text_id, part.number, part.start, part.document.text, part.document.marks, after=part.after
     )
@@ -154,11 +157,8 @@ def _add_segments(connection: Connection, text_id: int, part: NewPart, fault: Ca
     return {"index"}.union(*own)
 
 
-def _is_finished(connection: Connection, part: NewPart) -> bool:
-    return unfinished_id(connection, part.content_hash, part.pipeline, FINISHED) is not None
-
-
-def _gone(part: NewPart) -> StorageError:
-    return StorageError(
-        f"part {part.number} of {part_name(part)!r} doesn't follow what was kept of it before; add the file again"
-    )
+def _refuse_unless_finished(connection: Connection, part: NewPart) -> None:
+    if unfinished_id(connection, part.content_hash, part.pipeline, FINISHED) is None:
+        raise StorageError(
+            f"part {part.number} of {part_name(part)!r} doesn't follow what was kept of it before; add the file again"
+        )

@@ -96,7 +96,12 @@ class IndexingSteps:
             return None
         return self._documents.publish(
             FinishedDocument(
-                **self._place(job), **self._content(job), **_notes(metadata), type=new["type"], metadata=metadata
+                **self._place(job),
+                **self._content(job),
+                **_notes(metadata),
+                type=new["type"],
+                metadata=metadata,
+                parts=kept,
             )
         )
 
@@ -129,15 +134,19 @@ class IndexingSteps:
                 after=after["reader"],
             )
         ) as parts:
+            blank = ""
             for part in parts:
                 self._gate.give_way(stop)
+                part = _behind(blank, part)
                 item = self._split(job, part, facts, number, index)
                 if not item.segments and (item.is_whole or not part.is_last):
                     if part.is_last:
                         raise DocumentError(
                             f"{job.record.name!r} holds no text that could be searched", file_name=job.record.name
                         )
+                    blank = part.document.text  # it belongs to the next part, so that none is without segments
                     continue
+                blank = ""
                 item.earlier_share, item.earlier_pages = share, pages
                 number, index = number + 1, index + len(item.segments)
                 share, pages = part.share, part.pages[0] if part.pages else 0
@@ -181,6 +190,15 @@ class _EitherStop:
 
     def is_set(self) -> bool:
         return any(signal.is_set() for signal in self._signals)
+
+
+def _behind(blank: str, part: DocumentPart) -> DocumentPart:
+    """The part with text in front of it that lies between it and the part before."""
+    if not blank:
+        return part
+    document, by = part.document, len(blank)
+    marks = tuple(replace(mark, start=mark.start + by, end=mark.end + by) for mark in document.marks)
+    return replace(part, document=replace(document, text=blank + document.text, marks=marks), start=part.start - by)
 
 
 def _moved(segment: TextSegment, start: int, index: int) -> TextSegment:

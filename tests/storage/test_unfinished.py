@@ -1,5 +1,6 @@
 """A long document is kept part by part, seen by nobody, and becomes visible at once."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from core.domain import Document, Embedding, EmbeddingSearchRequest, Mark, text_hash
-from core.errors import ConfigError, DocumentError, NotFoundError, StorageError
+from core.errors import ConfigError, DocumentError, FootnoteError, NotFoundError, StorageError
 from core.metadata import Metadata
 from core.records import Unfinished
 from storage.database import Database
@@ -232,6 +233,26 @@ def test_a_version_that_another_name_needs_stays(store, database, files):
     clean(database, files)
 
 
+def test_parts_of_somebody_who_has_just_begun_are_not_published_for_the_whole(store, database, files):
+    files.put(TEXT.encode())
+    parts = parts_of(TEXT)
+    build(store, TEXT)
+    assert publish(store, TEXT, "a.txt", parts=3).status == "indexed"
+    store.add_part(parts[0])  # of one that begins
+    store.add_part(parts[2])  # of one that is late
+    assert publish(store, TEXT, "b.txt", parts=3).status == "duplicate"
+    assert store.text(1).text == TEXT
+    assert store.unfinished(text_hash(TEXT), "p1", MODEL).parts == 1
+    for part in parts[1:]:
+        store.add_part(part)
+    assert publish(store, TEXT, "c.txt", parts=3).status == "duplicate"
+    assert rows(database) == (1, 5, 5)
+    store.add_part(parts_of("other\nlines\n", lines=1)[0])
+    with pytest.raises(StorageError, match=r"what was read of 'd.txt' is gone"):
+        publish(store, "other\nlines\n", "d.txt", parts=2)
+    clean(database, files)
+
+
 def test_another_model_gets_vectors_beside_the_old_ones(store, database, files):
     files.put(TEXT.encode())
     store.save(new_document(TEXT, "long.txt"))
@@ -285,3 +306,31 @@ def test_a_document_whose_parts_hold_nothing_is_refused(store, database):
     with pytest.raises(DocumentError, match=r"'long.txt' holds no text"):
         publish(store, "one\n")
     assert store.list() == []
+
+
+def test_c09_a_race_of_two_that_build_the_same_ends_with_one_copy(tmp_path):
+    databases = [Database(tmp_path) for _ in range(3)]
+    stores = [SqliteDocumentStore(database, LocalFileStore(tmp_path)) for database in databases]
+    LocalFileStore(tmp_path).put(TEXT.encode())
+    start = threading.Barrier(3)
+    statuses, errors = [], []
+
+    def work(number):
+        start.wait()
+        try:
+            for part in parts_of(TEXT, lines=1):
+                stores[number].add_part(part)
+            statuses.append(publish(stores[number], TEXT, f"{number}.txt").status)
+        except FootnoteError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (errors, sorted(statuses)) == ([], ["duplicate", "duplicate", "indexed"])
+    assert rows(databases[0]) == (1, 5, 5)
+    clean(databases[0], LocalFileStore(tmp_path))
+    for database in databases:
+        database.close()

@@ -215,6 +215,15 @@ def _copy_as_unfinished(source: Path, parts, job) -> None:
     )
 
 
+def test_a_long_stretch_without_a_word_belongs_to_what_follows(tmp_path):
+    data = ("A pump stands here. " * 12_000 + "   \n\t \n" * 60_000 + "\n\nThe second pump. " * 12_000).encode()
+    with opened(tmp_path / "data") as parts:
+        parts.library.add_bytes("blank.txt", data)
+        (job,) = parts.run()
+        assert (job.state, job.reason) == ("done", "")
+        assert_whole(parts, "blank.txt", data)
+
+
 def test_a_stop_in_the_middle_of_a_long_file_forgets_its_parts(tmp_path):
     with opened(tmp_path / "data", SlowModel(seconds=0.05)) as parts:
         parts.indexing.start()
