@@ -101,7 +101,7 @@ class IndexingSteps:
                 **_notes(metadata),
                 type=new["type"],
                 metadata=metadata,
-                parts=kept,
+                parts=item.number + bool(item.segments),
             )
         )
 
