@@ -101,7 +101,7 @@ class SqliteKeywordIndex:
         self, connection: Connection, postings: Postings, asked: _Asked, limit: int, filter: Filter | None
     ) -> np.ndarray:
         allowed = self._mask.allowed(connection, filter)
-        among = None if allowed is None else allowed.among(postings.ids) & postings.is_alive
+        among = None if allowed is None else allowed.among(postings.ids)
         return postings.best(asked.terms, limit, optional=asked.optional, allowed=among)
 
 

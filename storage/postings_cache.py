@@ -15,12 +15,13 @@ from storage.database_errors import storage_error
 from storage.generation import Generation, changes_since, current
 from storage.lookups import ASKED, rows_of
 from storage.postings_file import postings_path, read_postings, write_postings
-from storage.tables import is_visible, segments
+from storage.tables import DOCUMENT_STORE, is_visible, segments
 
 logger = logging.getLogger(__name__)
 
 # So many changes are worth writing the file while the app runs; else it's written when the index is closed.
 WRITE_EVERY = 20_000
+_LITTLE = 100  # a hundredth of all segments
 
 
 class PostingsCache:
@@ -49,9 +50,13 @@ class PostingsCache:
             return self._state[0]
 
     def close(self) -> None:
-        """Write the file, so that the next start needn't read all segments. What can't be written is only logged."""
+        """Write the file, so that the next start needn't read all segments. What can't be written is only logged.
+
+        One that is a little behind stays: to catch up costs less than to write it all.
+        """
         with self._lock:
-            self._try_to_write()
+            if self._state is not None and _LITTLE * self._unwritten >= self._state[0].size:
+                self._try_to_write()
             self._state, self._unwritten = None, 0
 
     def _caught_up(self, connection: Connection) -> Postings | None:
@@ -102,8 +107,16 @@ class PostingsCache:
                 yield row.id, _terms(row)
 
     def _count(self, connection: Connection) -> int:
-        query = select(func.count()).select_from(_SEARCHED.subquery())
-        return connection.execute(query, {"store": self._store}).scalar_one()
+        """How many segments are searched, asked so that indexes answer: going through all texts takes seconds."""
+        count = select(func.count()).select_from(segments).where(is_visible)
+        free = count.where(segments.c.text_id.is_(None))
+        # Not `store = …`: SQLite would take the index over it, and go through the store's documents as well.
+        searched = free.where(func.coalesce(segments.c.store, "") == self._store, segments.c.text.is_not(None))
+        if self._store != DOCUMENT_STORE:
+            return connection.execute(searched).scalar_one()
+        # All segments of documents have a text, and are in this store.
+        every, all_free, free_here = (connection.execute(query).scalar_one() for query in (count, free, searched))
+        return every - all_free + free_here
 
 
 _SEARCHED = select(segments.c.id, segments.c.terms).where(
