@@ -147,7 +147,7 @@ def _contents(database_copy: Path) -> tuple[dict[str, int], list[str]]:
     """Counts, and the hashes of all originals that documents and unfinished jobs of the copy name."""
     queries = {
         "documents": "SELECT count(*) FROM documents",
-        "segments": "SELECT count(*) FROM segments",
+        "segments": "SELECT count(*) FROM segments WHERE generation != 0",  # those that can be found
         "conversations": "SELECT count(*) FROM conversations",
     }
     with _connection(database_copy) as copy:
