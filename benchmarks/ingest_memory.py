@@ -30,6 +30,7 @@ from core.settings import Settings
 _MB = 1_000_000
 _LIMIT_MB = 300
 _WATCH_EVERY_S = 0.05
+_PARAGRAPH_BYTES = 1_000  # more than the longest
 _WORDS = "pump valve seal water turn leaks north harbour winter ledger copper salt tower river bridge market".split()
 
 
@@ -61,10 +62,10 @@ def measure(text_mb: int = 200, pages: int = 3_000, data: Path | None = None) ->
 
 
 def write_text(path: Path, size: int) -> None:
-    """Paragraphs, each different from all others."""
+    """Paragraphs, each different from all others; just below `size` bytes."""
     written = number = 0
     with path.open("w", encoding="utf-8") as file:
-        while written < size:
+        while written < size - _PARAGRAPH_BYTES:
             number += 1
             words = (_WORDS[(number * 7 + place * place * 3 + number // 16) % 16] for place in range(60))
             written += file.write(f"Paragraph {number} tells: {' '.join(words)}.\n\n")
