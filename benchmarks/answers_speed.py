@@ -39,7 +39,7 @@ def measure(*, questions: int = 8, chat_model: str | None = None) -> dict[str, A
     with tempfile.TemporaryDirectory(prefix="footnote-speed-") as folder:
         services = opened(Path(folder), made.entries, chat_model)
         try:
-            model = ready_model(services)
+            model, tuning = ready_model(services), services.chat.model_speed()
             with BareReading(model) as bare:
                 rows = [_row(services, model, bare, one.text) for one in made.questions[:: _step(made, questions)]]
         finally:
@@ -51,7 +51,7 @@ def measure(*, questions: int = 8, chat_model: str | None = None) -> dict[str, A
         "median_ratio": round(statistics.median(row["ratio"] for row in rows), 3),
         "at_most": MOST_RATIO,
         "ok": ratio <= MOST_RATIO,
-        "tuning": (tuning := services.chat.model_speed()) and tuning.to_json(),
+        "tuning": tuning.to_json(),
         "rows": rows,
     }
 
