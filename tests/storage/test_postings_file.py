@@ -6,15 +6,17 @@ import json
 import numpy as np
 import pytest
 
+from core.domain import Embedding, TextSegment
 from core.text.postings import Postings
 from core.text.terms import index_terms
 from storage.database import Database
 from storage.documents import SqliteDocumentStore
+from storage.embedding_stores import FaissEmbeddingStore
 from storage.files import LocalFileStore
 from storage.generation import Generation
 from storage.keyword_index import SqliteKeywordIndex
 from storage.postings_file import read_postings, read_postings_header, write_postings
-from tests.storage.making import new_document
+from tests.storage.making import MODEL, new_document, vector_of
 
 SEGMENTS = [(3, ["red", "pump", "pump"]), (5, []), (9, ["blue", "ポンプ"])]
 NOW = Generation(7, "stamp")
@@ -153,3 +155,26 @@ def test_a_file_of_another_database_is_not_taken_for_this_one_s(tmp_path):
                 foreign.rename(tmp_path / "two" / "index" / foreign.name)
             assert [match.segment.text for match in index.search(line, limit=3)] == [f"{line}\n"]
             index.close()
+
+
+def test_a_file_that_holds_what_the_database_does_is_used_whatever_else_lies_there(tmp_path, caplog):
+    """Free entries with and without a text, in this store and another one, and a document that was deleted."""
+    with Database(tmp_path) as database:
+        documents = SqliteDocumentStore(database, LocalFileStore(tmp_path))
+        documents.save(new_document("red pump\nblue valve\n", "a.txt"))
+        documents.delete(documents.save(new_document("old hose\n", "b.txt")).document.id)
+        for name in ("main", "other"):
+            store = FaissEmbeddingStore(database, model_id=MODEL, name=name, terms=lambda text: text)
+            store.add(Embedding(vector_of(name)), TextSegment.from_text(f"free {name}"))
+            store.add(Embedding(vector_of(name)))
+        for name, count in (("main", 3), ("other", 1)):
+            first = SqliteKeywordIndex(database, store=name)
+            first.warm()
+            first.close()
+            (file,) = (tmp_path / "index").glob(f"{name}*.postings")
+            assert read_postings_header(file).segments == count
+            with caplog.at_level("INFO"):
+                again = SqliteKeywordIndex(database, store=name)
+                assert [match.segment.text for match in again.search("free", limit=5)] == [f"free {name}"]
+        assert "read the terms" not in caplog.text
+        assert "built anew" not in caplog.text
