@@ -10,7 +10,7 @@ from core.records import Problem
 from storage.backup import write_backup
 from storage.database import Database
 from storage.files import LocalFileStore
-from storage.upkeep import index_files, keywords, left_behind, original_files, rows, schema, texts, vectors
+from storage.upkeep import details, index_files, keywords, left_behind, original_files, rows, schema, texts, vectors
 from storage.upkeep.damaged_database import damaged_database
 from storage.upkeep.keywords import Terms
 from storage.upkeep.vectors import Embed
@@ -91,6 +91,10 @@ class SqliteMaintenance:
             if found:
                 return  # what is read from here on means nothing
             if full:
+                unreadable = list(details.unreadable_details(connection))
+                yield from unreadable
+                if unreadable:
+                    return  # nor can what is read next
                 yield from rows.dangling_rows(connection)
                 yield from texts.wrong_slices(connection)
                 if self._terms is not None:
@@ -98,6 +102,7 @@ class SqliteMaintenance:
             yield from rows.no_generation(connection)
             yield from texts.texts_of_nothing(connection)
             yield from texts.no_segments(connection)
+            yield from details.lost_details(connection, files)
             yield from vectors.damaged_vectors(connection, full=full)
             yield from vectors.missing_vectors(connection, self._model_id, can_embed=self._embed is not None)
             yield from original_files.found_originals(connection, files)
@@ -112,6 +117,7 @@ class SqliteMaintenance:
         """In the order in which they make sense: first what removes, then what fills up."""
         database, files = self._database, self._files
         yield "missing_parts", lambda: schema.make_missing_parts(database)
+        yield "unreadable_details", lambda: details.empty_unreadable(database)
         yield "no_generation", lambda: rows.begin_generation(database)
         yield "no_generation", lambda: index_files.remove_index_files(database)
         yield "dangling_row", lambda: rows.mend_dangling_rows(database, files)

@@ -38,7 +38,7 @@ SAFE = frozenset(
         "found_original",
     }
 )
-_READ_ANEW = frozenset({"no_segments", "wrong_slices", "lost_segments"})
+_READ_ANEW = frozenset({"no_segments", "wrong_slices", "lost_segments", "lost_details"})
 
 
 class UpkeepService:

@@ -11,6 +11,7 @@ from storage.tables import texts
 LOST_ORIGINAL = "its original file is lost; add the file again"
 LOST_TEXT = "its text is lost and can't be found; add the file again"
 LOST_PLACES = "some of its passages may stand elsewhere than shown; add the file again"
+LOST_DETAILS = "pages, headings or tables of its passages are lost; add the file again"
 LOST_SEGMENTS = "some of its passages are lost and can't be found; add the file again"
 
 

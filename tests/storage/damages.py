@@ -191,6 +191,11 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "document_hidden": (sql("UPDATE segments SET generation = 0 WHERE text_id = 1"), "half_visible"),
     "document_half_hidden": (sql("UPDATE segments SET generation = 0 WHERE id = 1"), "half_visible"),
+    "details_of_documents": (sql("UPDATE documents SET metadata = '{'"), "unreadable_details"),
+    "details_of_segments": (sql("UPDATE segments SET metadata = 'x' WHERE id = 2"), "unreadable_details"),
+    "details_of_texts": (sql("UPDATE texts SET warnings = '', segment_keys = 'no'"), "unreadable_details"),
+    "details_of_parts": (sql("UPDATE text_parts SET marks = '[[' WHERE text_id = 1"), "unreadable_details"),
+    "details_of_answers": (sql("UPDATE messages SET sources = '[{', record = ''"), "unreadable_details"),
     # places
     "places_shifted": (sql("UPDATE segments SET start = start + 1, stop = stop + 1 WHERE id = 1"), "wrong_slices"),
     "places_at_zero": (sql("UPDATE segments SET start = 0, stop = 3"), "wrong_slices"),
