@@ -30,7 +30,7 @@ MAIN_POINTS = {
     "purge": {"deleted document forgotten", "text deleted", "committed", "original removed"},
     "rename collection": {"before commit", "committed"},
     "delete collection": {"deleted document kept", "text hidden", "committed"},
-    "ask": {"turn added", "answer claimed", "answer searching", "answer reading", "answer complete"},
+    "ask": {"turn added", "answer claimed", "answer searching", "answer reading", "answer complete: before commit"},
     "forget": {"conversation deleted"},
     "settings": {"setting saved"},
     "backup": {"database copied", "backup written", "backup renamed"},
