@@ -58,7 +58,9 @@ class Settings(BaseSettings):
     )
     temperature: float = _knob(0.0, "Models", "0 gives the same answer every time; higher is freer.", ge=0, le=2)
     seed: int = _knob(0, "Models", "Seed of the sampler; the same seed repeats an answer.", ge=0)
-    threads: int = _knob(0, "Models", "Threads for the chat model; 0 takes all physical cores.", ge=0, le=256)
+    threads: int = _knob(
+        0, "Models", "Threads for the chat model; 0 takes what was measured to be fastest here.", ge=0, le=256
+    )
     drafting: Literal["auto", "on", "off"] = _knob(
         "auto",
         "Models",
