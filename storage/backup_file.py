@@ -36,7 +36,8 @@ def pack(path: Path, database_copy: Path, originals: Iterable[tuple[str, Path]],
     originals  (hash, where it is); one whose bytes are others by now is left out
     """
     files: dict[str, Any] = {}
-    with zipfile.ZipFile(path, "x", allowZip64=True) as archive:
+    # Of a database the vectors are most, and hardly shrink however long one tries.
+    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         files[FILE_NAME] = _add(archive, FILE_NAME, database_copy)
         for content_hash, original in originals:
             if _sha256(original) == content_hash:
@@ -76,10 +77,10 @@ def no_backup(name: str, why: str) -> StorageError:
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> dict[str, Any]:
     digest, size = hashlib.sha256(), 0
-    # The database shrinks well; originals mostly are packed already.
-    info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-    info.compress_type = zipfile.ZIP_DEFLATED if name == FILE_NAME else zipfile.ZIP_STORED
-    with path.open("rb") as source, archive.open(info, "w") as packed:
+    original = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+    original.compress_type = zipfile.ZIP_STORED  # mostly they're packed already
+    member = name if name == FILE_NAME else original
+    with path.open("rb") as source, archive.open(member, "w", force_zip64=True) as packed:
         while piece := source.read(_PIECE):
             digest.update(piece)
             packed.write(piece)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.records import Problem
 from storage.backup import write_backup
 from storage.database import Database
+from storage.database_errors import storage_error
 from storage.files import LocalFileStore
 from storage.upkeep import details, index_files, keywords, left_behind, original_files, rows, schema, texts, vectors
 from storage.upkeep.damaged_database import damaged_database
@@ -49,7 +51,8 @@ class SqliteMaintenance:
 
     def check(self, *, full: bool = True) -> list[Problem]:
         """What is wrong, worst first; [] when all is well. `full` reads every text, vector and original."""
-        return list(self._problems(full))
+        with self._file_errors():
+            return list(self._problems(full))
 
     def repair(
         self, problems: Iterable[Problem], *, full: bool = True, only: Container[str] | None = None
@@ -68,7 +71,8 @@ class SqliteMaintenance:
             for kind, repair in self._repairs(full):
                 if kind in kinds:
                     logger.info("mending: %s", kind)
-                    repair()
+                    with self._file_errors():
+                        repair()
             before, left = left, self.check(full=full)
             if left == before:
                 break
@@ -81,6 +85,13 @@ class SqliteMaintenance:
     def sweep(self) -> int:
         """Remove what crashes left half written; for the start of the app. Returns how many files."""
         return self._files.sweep()
+
+    @contextmanager
+    def _file_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise storage_error(error, self._database.data_dir) from error
 
     def _problems(self, full: bool) -> Iterator[Problem]:
         database, files = self._database, self._files

@@ -272,11 +272,16 @@ def test_a_text_row_that_was_lost_is_made_again_around_what_is_left(sound, opene
 
 
 @pytest.mark.parametrize(
-    "statement", ["DELETE FROM segments WHERE text_id = (SELECT text_id FROM deleted_documents)"], ids=["segments_gone"]
+    ("statements", "kind"),
+    [
+        (["PRAGMA foreign_keys = ON", "DELETE FROM segments WHERE generation = 0"], "lost_deleted"),
+        (["DELETE FROM texts WHERE id = (SELECT text_id FROM deleted_documents)"], "dangling_row"),
+    ],
+    ids=["segments_gone", "text_gone"],
 )
-def test_a_deleted_document_that_can_not_come_back_is_not_offered(opened, statement):
-    services = opened(sql("PRAGMA foreign_keys = ON", statement))
-    assert kinds(services.maintenance.check()) == ["lost_deleted"]
+def test_a_deleted_document_that_can_not_come_back_is_not_offered(opened, statements, kind):
+    services = opened(sql(*statements))
+    assert kinds(services.maintenance.check())[0] == kind
     assert services.maintenance.repair(services.maintenance.check()) == []
     assert services.library.deleted() == []
 
