@@ -485,6 +485,10 @@ class Maintenance(Protocol):
 
     def backup(self, target: Path) -> dict[str, int]: ...
 
+    def sweep(self) -> int:
+        """Removes what crashes left half written; returns how many files."""
+        ...
+
 
 class ComputeGate(Protocol):
     """Heavy computing passes here: an answer goes first, indexing waits between its batches."""
