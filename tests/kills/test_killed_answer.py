@@ -8,6 +8,7 @@ CHAT_MODEL = "smollm2-135m"
 FACTS = "".join(f"The boiler of house {number} is in the cellar behind the blue door. " for number in range(9))
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.real_model(CHAT_MODEL)
 def test_c02_an_answer_that_was_being_written_is_interrupted_and_keeps_its_text_and_sources(tmp_path):
     killed = peer.Peer(tmp_path, CHAT_MODEL)

@@ -11,7 +11,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 KILLS = 28
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can't fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can't fork"),
+    pytest.mark.timeout(900),  # half a minute on a machine that has nothing else to do
+]
 
 ADDED = {"file written", "file synced", "original renamed", "original put", "job added", "job claimed", "job finished"}
 SAVED = {"text written", "segments written", "vectors written", "document row written", "before commit", "committed"}

@@ -64,6 +64,7 @@ class CommandLine:
         return self._process.returncode, json.loads(text)
 
 
+@pytest.mark.timeout(300)
 def test_h09_two_apps_and_the_command_line_do_50_mixed_operations_at_the_same_time(services, other, data, tmp_path):
     (tmp_path / "line.txt").write_text(text_of("cliword"))
     line = CommandLine(data, "ingest", tmp_path / "line.txt")
