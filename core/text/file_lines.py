@@ -94,5 +94,5 @@ def _cut(block: bytes, encoding: FileEncoding) -> int:
         if found >= 0:
             return found + len(sign)
     decoder = codecs.getincrementaldecoder(encoding.name)("replace")
-    decoder.decode(block)
-    return max(encoding.width, len(block) - len(decoder.getstate()[0]))
+    torn = "\r" if decoder.decode(block).endswith("\r") else ""
+    return max(encoding.width, len(block) - len(decoder.getstate()[0]) - len(torn.encode(encoding.name)))

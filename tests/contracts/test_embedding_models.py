@@ -45,6 +45,10 @@ def test_rows_are_float32_of_length_one_in_the_order_of_the_inputs(model):
     for text, row in zip(texts, response.vectors, strict=True):
         assert model.embed(text).vector @ row > 0.999
     assert response.token_usage.input_tokens >= sum(model.tokenizer.count_all(texts))
+    # A model that tells the tokens of each text tells of all of them, in order.
+    counts = response.token_counts
+    assert not counts or (sum(counts) == response.token_usage.input_tokens and len(counts) == len(texts))
+    assert not counts or all(own >= least for own, least in zip(counts, model.tokenizer.count_all(texts), strict=True))
 
 
 def test_nothing_gives_nothing(model):

@@ -151,7 +151,7 @@ def test_a50_threads_get_what_one_thread_gets(worker):
     wrong = []
 
     def parse_often(name: str) -> None:
-        for _ in range(25):
+        for _ in range(50):
             if worker.parse(files[name], f"{name}.pdf").text != wanted[name]:
                 wrong.append(name)
 

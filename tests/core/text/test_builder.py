@@ -56,3 +56,23 @@ def test_a_mark_is_the_slice_that_was_appended_inside_it():
         builder.append("")
     document = builder.build()
     assert [document.text[mark.start : mark.end] for mark in document.marks] == ["a\nb"]
+
+
+def test_a_text_that_goes_on_begins_with_the_break_and_keeps_its_headings():
+    builder = TextBuilder(goes_on=True, path=[(1, "Guide"), (2, "Install")])
+    builder.paragraph("Then wait.")
+    builder.heading(2, "Use")
+    document = builder.build()
+    assert document.text == "\n\nThen wait.\n\nUse"
+    assert [(mark.start, mark.end, mark.value) for mark in document.marks] == [
+        (0, 14, "Guide > Install"),
+        (14, 17, "Guide > Use"),
+    ]
+    assert builder.path == [(1, "Guide"), (2, "Use")]
+
+
+def test_blanks_at_the_end_stay_where_more_follows():
+    builder = TextBuilder()
+    builder.append("One.\n\n")
+    assert builder.build(keep_end=True).text == "One.\n\n"
+    assert builder.build().text == "One."
