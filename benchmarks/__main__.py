@@ -29,6 +29,7 @@ from scripts.pip_install import SetupError
 
 BESIDE = {"peers-ingest": "ingest beside the others", "peers-search": "search beside the others"}
 INGESTED = "squad2_en"
+BUSY = 0.5  # processes that wanted to run in the last minute
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = options.only or [*BESIDE, *(name for name in MEASUREMENTS if not MEASUREMENTS[name].is_long)]
     began, found = time.monotonic(), {"machine": machine()}
     print(table([{"machine": key, "": value} for key, value in found["machine"].items()], "machine", ""), flush=True)
+    if float(found["machine"]["load before"].replace("-", "0")) > BUSY:
+        print("This machine is busy with something else: take its times for a rehearsal.", file=sys.stderr)
     try:
         sets = _sets(options)
         for name in chosen:
