@@ -65,8 +65,11 @@ class IdleWork:
             return True
         except FootnoteError as error:
             logger.warning("idle work given up: %s", error)
-            self._is_calibrated, self._conversation = True, None
-            return False
+        except Exception:
+            # A bug must not end the engine's thread: nobody would get an answer any more.
+            logger.exception("idle work given up")
+        self._is_calibrated, self._conversation = True, None
+        return False
 
     def _calibrate(self, model: ChatModel, stop: StopSignal) -> bool:
         """Always False: there is nothing more to do afterwards."""

@@ -120,10 +120,11 @@ def test_nothing_is_loaded_for_it_and_a_deleted_conversation_is_forgotten():
     assert (model.read, idle.has_work) == ([], False)
 
 
-def test_a_model_that_fails_is_not_asked_again_and_again():
+@pytest.mark.parametrize("error", [ModelError("it failed"), ZeroDivisionError("a bug")])
+def test_a_model_that_fails_is_not_asked_again_and_again_and_ends_no_thread(error):
     class Failing(Reading):
         def calibrate(self, stop):
-            raise ModelError("it failed")
+            raise error
 
     idle = work(Failing())
     assert not idle.step(NEVER)
