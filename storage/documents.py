@@ -38,7 +38,7 @@ from storage.neutral import neutral_source
 from storage.originals import forget_superfluous, is_referenced, superfluous
 from storage.segment_rows import load_segments
 from storage.tables import collections, documents, segments, vectors
-from storage.text_use import abandoned_texts, drop_text
+from storage.text_use import abandoned_texts, drop_parts_of_other_settings, drop_text
 from storage.unfinished import (
     add_part,
     checked_vectors,
@@ -73,6 +73,7 @@ class SqliteDocumentStore:
         checked = _checked(new)
         with self._change() as change:
             result = save_document(change, checked)
+            drop_parts_of_other_settings(change.connection, new.content_hash, new.pipeline)
         logger.info("saved document %d: %s, %d segments", result.document.id, result.status, result.document.segments)
         return result
 
@@ -89,7 +90,7 @@ class SqliteDocumentStore:
         on_conflict: str,
     ) -> SaveResult | None:
         with self._change() as change:
-            return link_document(
+            result = link_document(
                 change,
                 source=source,
                 name=name,
@@ -100,6 +101,9 @@ class SqliteDocumentStore:
                 model_id=model_id,
                 on_conflict=on_conflict,
             )
+            if result is not None:
+                drop_parts_of_other_settings(change.connection, content_hash, pipeline)
+        return result
 
     # ── a long document, part by part ──
 
@@ -124,6 +128,7 @@ class SqliteDocumentStore:
         """
         with self._change() as change:
             result = publish_document(change, finished)
+            drop_parts_of_other_settings(change.connection, finished.content_hash, finished.pipeline)
         document = result.document
         logger.info("published document %d: %s, %d segments", document.id, result.status, document.segments)
         return result

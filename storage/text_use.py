@@ -85,6 +85,22 @@ def drop_text(connection: Connection, text_id: int) -> None:
     connection.execute(delete(texts).where(texts.c.id == text_id, texts.c.building != FINISHED))
 
 
+def drop_parts_of_other_settings(connection: Connection, content_hash: str, pipeline: str) -> None:
+    """Once a content is there by this pipeline, nobody goes on with what an earlier one had begun to read of it.
+
+    Unless another process just does: then two jobs name the content.
+    """
+    others = (texts.c.content_hash == content_hash, texts.c.building != FINISHED, texts.c.pipeline != pipeline)
+    begun = connection.execute(select(texts.c.id).where(*others)).scalars().all()
+    if not begun:
+        return
+    of_content = func.json_extract(jobs.c.payload, "$.content_hash") == content_hash
+    active = select(func.count()).select_from(jobs).where(jobs.c.state.in_(("waiting", "running")), of_content)
+    if connection.execute(active).scalar_one() <= 1:
+        for text_id in begun:
+            drop_text(connection, text_id)
+
+
 def log_text_removed(connection: Connection, text_id: int, generation: int) -> None:
     gone = select(segments.c.id, literal(generation)).where(segments.c.text_id == text_id, is_visible)
     connection.execute(

@@ -41,7 +41,7 @@ MAIN_POINTS = {
     "upgrade": {"copy of the old database kept", "version 0002 done", "version 0003 done", "migrated"},
     "first start": {"version 0001 done", "migrated"},
     "close": {"job added", "index file saved", "postings file saved"},
-    "start": {"job claimed", "answer claimed", "vector index caught up", "keyword index caught up"},
+    "start": {"job claimed", "vector index caught up", "keyword index caught up"},
 }
 
 

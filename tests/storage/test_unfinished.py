@@ -15,6 +15,7 @@ from storage.database import Database
 from storage.documents import SqliteDocumentStore
 from storage.embedding_stores import FaissEmbeddingStore, InMemoryEmbeddingStore
 from storage.files import LocalFileStore
+from storage.jobs import SqliteJobStore
 from storage.keyword_index import SqliteKeywordIndex
 from storage.maintenance import SqliteMaintenance
 from storage.tables import segments, texts, vectors
@@ -281,6 +282,28 @@ def test_discarded_parts_are_gone_and_what_was_found_before_stays(store, databas
     assert rows(database) == (1, 5, 5)
     assert files.path(text_hash(TEXT)).exists()
     clean(database, files)
+
+
+def test_parts_read_with_other_settings_go_when_the_document_is_there(store, database, files):
+    files.put(TEXT.encode())
+    store.add_part(parts_of(TEXT, pipeline="before")[0])
+    build(store, TEXT)
+    publish(store, TEXT)
+    assert rows(database) == (1, 5, 5)
+    store.add_part(parts_of(TEXT, pipeline="before")[0])
+    store.save(new_document(TEXT, "long.txt"))
+    assert rows(database) == (1, 5, 5)
+    clean(database, files)
+
+
+def test_parts_that_another_job_is_reading_stay(store, database, files):
+    files.put(TEXT.encode())
+    jobs = SqliteJobStore(database)
+    for name in ("mine", "theirs"):
+        jobs.add("ingest", name, {"content_hash": text_hash(TEXT)})
+    store.add_part(parts_of(TEXT, pipeline="theirs")[0])
+    store.save(new_document(TEXT, "long.txt"))
+    assert store.unfinished(text_hash(TEXT), "theirs", MODEL).parts == 1
 
 
 def test_parts_that_do_not_follow_are_refused(store, database):
