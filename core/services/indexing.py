@@ -218,10 +218,11 @@ class IndexingService:
         except FootnoteError as error:
             logger.warning("the embedding model isn't ready: %s", error)
 
-    def _wait_for_stop(self, seconds: float) -> None:
-        self._new_stop.wait(seconds)
+    def _wait_for_stop(self, seconds: float) -> bool:
+        was_woken = self._new_stop.wait(seconds)
         self._closing.wait(_GATHER_S)
         self._new_stop.clear()
+        return was_woken
 
     # ── the end of a job ──
 

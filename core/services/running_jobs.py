@@ -41,7 +41,9 @@ class RunningJob:
         self.leased_until = 0.0
         self._progress = 0.0
         self._jobs, self._owner = jobs, owner
-        self._begin = self._reported = time.monotonic()
+        self._phase, self._every_s = "", PROGRESS_EVERY_S
+        self._told = (0.0, "")
+        self._begin = self._told_at = time.monotonic()
 
     @property
     def seconds(self) -> float:
@@ -54,12 +56,17 @@ class RunningJob:
         self.stop.set()
 
     def report(self, progress: float, phase: str, *, every_s: float = PROGRESS_EVERY_S) -> None:
-        """At most a few times a second: each one is a transaction, and small files are done before anybody looks."""
-        now = time.monotonic()
+        """Told by the thread of the heartbeats, at most once in `every_s`: a transaction would hold the work up, and
+        small files are done before anybody looks."""
         self._progress = max(self._progress, progress)
-        if now - self._reported >= every_s:
-            self._reported = now
-            self._jobs.progress(self.record.id, self._owner, self._progress, phase)
+        self._phase, self._every_s = phase, every_s
+
+    def tell(self) -> None:
+        """Writes what was reported last, where it's due. raises StorageError"""
+        now, news = time.monotonic(), (self._progress, self._phase)
+        if news != self._told and now - self._told_at >= self._every_s:
+            self._told, self._told_at = news, now
+            self._jobs.progress(self.record.id, self._owner, *news)
 
 
 class RunningJobs:
@@ -104,15 +111,20 @@ class RunningJobs:
         with self._lock:
             return list(self._running.values())
 
-    def watch(self, closing: threading.Event, wake: Callable[[float], None]) -> None:
-        """Runs until `closing`; `wake(seconds)` waits until something may have changed."""
+    def watch(self, closing: threading.Event, wake: Callable[[float], bool]) -> None:
+        """Runs until `closing`; `wake(seconds)` waits at most so long, and says whether something may have changed."""
+        looked = time.monotonic()
         while not closing.is_set():
-            wake(self._look_s)
-            if not (running := self.all()):
-                continue
+            running = self.all()
+            was_woken = wake(min(PROGRESS_EVERY_S, self._look_s) if running else self._look_s)
             try:
-                self._look_for_stops(running)
+                if running and (was_woken or time.monotonic() - looked >= self._look_s):
+                    looked = time.monotonic()
+                    self._look_for_stops(running)
                 for job in running:
+                    if job.has_ended:
+                        continue
+                    job.tell()
                     if job.leased_until - time.time() < self._lease_s - self._heartbeat_s:
                         self._look_after(job)
             except StorageError as error:

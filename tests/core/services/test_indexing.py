@@ -219,7 +219,7 @@ def test_small_files_are_embedded_together(tmp_path):
 
 
 def test_progress_can_be_watched_and_only_grows(tmp_path):
-    with opened(tmp_path / "data", SlowModel(seconds=0.15)) as parts:
+    with opened(tmp_path / "data", SlowModel(seconds=0.4)) as parts:
         parts.indexing.start()
         job = parts.library.add_bytes("long.txt", (LONG * 3).encode())
         seen = []

@@ -270,7 +270,7 @@ def test_equal_segments_of_different_files_are_embedded_once(tmp_path):
 
 
 def test_progress_of_a_long_pdf_names_the_page_and_only_grows(tmp_path):
-    with opened(tmp_path / "data", SlowModel(seconds=0.08)) as parts:
+    with opened(tmp_path / "data", SlowModel(seconds=0.3)) as parts:
         parts.indexing.start()
         job = parts.library.add_bytes("long.pdf", pdf())
         seen = []
