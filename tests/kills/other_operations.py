@@ -6,6 +6,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -119,16 +121,17 @@ def close(world: World) -> None:
 
 
 def leave_work(world: World) -> None:
-    """Two files, a question and no waiting: for the process that is killed while it starts."""
+    """Files and a question, and at once it ends: for the process that is killed while it starts."""
     _one_more(world, world.fresh())
     key = world.new_name("q")
     conversation = world.services.chat.create().id
     world.begins()
-    for _ in range(2):
+    for _ in range(4):
         world.add(world.fresh(), f"document:{_some(world).split(':')[1]}:{world.new_name('l')}")
     world.report("may", f"turn:{key}", "asked", {"conversation": conversation, "text": f"Which {COMMON}?"})
     world.services.chat.ask(conversation, f"Which {COMMON}?", request_key=key)
     world.report("is", f"turn:{key}", "asked")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 OTHER_OPERATIONS: Mapping[str, Callable[[World], None]] = {
