@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 End = Literal["", "stopped", "closing", "lost"]
 PROGRESS_EVERY_S = 0.3
 _MOST_RUNNING = 1000
+# Hundreds of files are added one after the other, and each wakes.
+_LOOK_AGAIN_S = 0.2
 _IN_PROCESS = ("splitting", "embedding", "saving")
 
 
@@ -118,7 +120,7 @@ class RunningJobs:
             running = self.all()
             was_woken = wake(min(PROGRESS_EVERY_S, self._look_s) if running else self._look_s)
             try:
-                if running and (was_woken or time.monotonic() - looked >= self._look_s):
+                if running and time.monotonic() - looked >= (_LOOK_AGAIN_S if was_woken else self._look_s):
                     looked = time.monotonic()
                     self._look_for_stops(running)
                 for job in running:
