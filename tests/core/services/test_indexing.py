@@ -235,7 +235,12 @@ def test_a_stop_in_the_middle_leaves_nothing(tmp_path):
     model = SlowModel(seconds=0.2)
     with opened(tmp_path / "data", model, pipeline=Pipeline(max_segment_tokens=16, overlap_tokens=0)) as parts:
         parts.indexing.start()
-        job = parts.library.add_bytes("long.txt", LONG.encode())
+        job = parts.library.add_bytes(
+            "long.txt",
+            (
+                LONG + LONG.replace("pump", "valve") + LONG.replace("seal", "wheel") + LONG.replace("tells", "knows")
+            ).encode(),
+        )
         after = parts.library.add_bytes("after.txt", b"One pump.")
         wait_for(lambda: len(model.batches) >= 2)
         begin = time.monotonic()
