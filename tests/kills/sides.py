@@ -34,8 +34,10 @@ class Sides:
         return found
 
     def settings(self) -> dict[str, str]:
-        saved = {knob.name: knob.saved for knob in self._services.preferences.describe()}
-        return {key: str(saved[key.split(":")[1]]) for key, _ in self._facts("setting")}
+        """What is as it was at first was never saved: no operation saves that."""
+        knobs = {f"setting:{knob.name}": knob for knob in self._services.preferences.describe()}
+        found = {key: knobs[key] for key, _ in self._facts("setting")}
+        return {key: "gone" if knob.saved == knob.default else str(knob.saved) for key, knob in found.items()}
 
     def beside(self) -> dict[str, str]:
         """Looks at backups, restored, old and new folders, once: whole, or gone. What was looked at is removed."""
