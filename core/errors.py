@@ -12,6 +12,7 @@
     │   └── ContextOverflowError  rules and question alone don't fit the model's context
     ├── StorageError              the data folder can't be read or written
     │   ├── NewerDatabaseError    written by a newer Footnote
+    │   ├── PartsGoneError        parts of an unfinished document were taken away; it begins again
     │   └── NotFoundError         no document, segment, conversation or job with this id
     ├── RetrievalError            a retriever failed
     └── StoppedError              somebody pressed stop
@@ -78,6 +79,10 @@ class StorageError(FootnoteError):
 
 class NewerDatabaseError(StorageError):
     pass
+
+
+class PartsGoneError(StorageError):
+    """What was kept of an unfinished document is gone: somebody who read the same bytes gave up. It begins again."""
 
 
 class NotFoundError(StorageError):

@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "footnote.db"
 OLDEST_SQLITE = (3, 40, 0)
-BUSY_TIMEOUT_S = 30.0
+# To show or hide a document of 250,000 segments takes one transaction of up to a minute.
+BUSY_TIMEOUT_S = 120.0
 _WAL_KEPT_BYTES = 16 << 20
 
 

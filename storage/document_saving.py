@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, insert, select, update
 
-from core.errors import StorageError
+from core.errors import PartsGoneError
 from core.metadata import Metadata
 from core.records import FinishedDocument, IngestStatus, NewDocument, SaveResult
 from storage.collection_rows import ensured_collection_id
@@ -111,7 +111,7 @@ def _link_published(change: Change, finished: FinishedDocument) -> SaveResult:
         on_conflict=finished.on_conflict,
     )
     if linked is None:
-        raise StorageError(f"what was read of {finished.name!r} is gone; add the file again")
+        raise PartsGoneError(f"what was read of {finished.name!r} is gone; add the file again")
     return linked
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy import Connection, func, insert, select, update
 
 from core.domain import TextSegment
-from core.errors import ConfigError, StorageError
+from core.errors import ConfigError, PartsGoneError
 from core.records import NewPart, Unfinished
 from storage.model_rows import ensured_model_id
 from storage.tables import DOCUMENT_STORE, segments, text_parts, texts, vectors
@@ -63,7 +63,7 @@ def add_part(connection: Connection, part: NewPart, fault: Callable[[str], None]
 
     Where somebody else has published the whole meanwhile, nothing is kept: publishing will link to that.
 
-    raises  StorageError where the parts before this one are gone
+    raises  PartsGoneError where the parts before this one are gone
     """
     text_id = unfinished_id(connection, part.content_hash, part.pipeline, part.model_id)
     if text_id is None and part.number == 0:
@@ -159,6 +159,6 @@ def _add_segments(connection: Connection, text_id: int, part: NewPart, fault: Ca
 
 def _refuse_unless_finished(connection: Connection, part: NewPart) -> None:
     if unfinished_id(connection, part.content_hash, part.pipeline, FINISHED) is None:
-        raise StorageError(
+        raise PartsGoneError(
             f"part {part.number} of {part_name(part)!r} doesn't follow what was kept of it before; add the file again"
         )

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from core.errors import FootnoteError, StoppedError, StorageError
+from core.errors import FootnoteError, PartsGoneError, StoppedError, StorageError
 from core.gate import PriorityGate
 from core.parsers.parts import PART_CHARS
 from core.pipeline import Pipeline
@@ -67,9 +67,8 @@ class IndexingService:
         self._jobs, self._reader, self._model = jobs, reader, model
         self._needs_model = threading.Event()
         gate = gate or PriorityGate()
-        self._steps = IndexingSteps(
-            documents, files, reader, model, gate, pipeline or Pipeline(), self._needs_model.set
-        )
+        steps = (documents, files, reader, model, gate, pipeline or Pipeline())
+        self._steps = IndexingSteps(*steps, self._needs_model.set)
         self._embedding = EmbeddingSteps(documents, model, gate)
         self._running = RunningJobs(jobs, owner_name(), lease_s=lease_s, heartbeat_s=heartbeat_s, look_s=poll_s)
         self._poll_s = poll_s
@@ -257,18 +256,23 @@ class IndexingService:
         if isinstance(error, StoppedError) or (job.ended_by and isinstance(error, FootnoteError)):
             self._end_early(job)
             return
+        if isinstance(error, PartsGoneError):
+            self._begin_again(job)
+            return
         name = job.record.name
         if isinstance(error, FootnoteError):
             state, reason = getattr(error, "status", "failed"), str(error)
         else:
             logger.error("job %d failed unexpectedly", job.record.id, exc_info=error)
             kind = type(error).__name__
-            state, reason = (
-                "failed",
-                f"{name!r} could not be indexed: something unforeseen happened ({kind}; see the log)",
-            )
+            state = "failed"
+            reason = f"{name!r} could not be indexed: something unforeseen happened ({kind}; see the log)"
         result = {"status": state, "seconds": job.seconds}
         self._settle(job, lambda: self._running.finish(job, state, reason=reason, result=result), forget_parts=True)
+
+    def _begin_again(self, job: RunningJob) -> None:
+        self._settle(job, lambda: self._running.release(job))
+        self._new_job.set()
 
     def _end_early(self, job: RunningJob) -> None:
         why = job.ended_by or ("closing" if self._closing.is_set() else "stopped")

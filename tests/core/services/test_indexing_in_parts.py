@@ -122,6 +122,19 @@ def test_nobody_sees_a_part_before_the_whole_is_there(tmp_path):
         assert_whole(parts, "long.txt", LONG.encode())
 
 
+def test_parts_that_somebody_else_took_away_are_made_again(tmp_path):
+    """Another process that reads the same bytes gives up, and forgets what both have kept."""
+    with opened(tmp_path / "data", SlowModel(seconds=0.02)) as parts:
+        parts.indexing.start()
+        job = parts.library.add_bytes("long.txt", LONG.encode())
+        wait_for(lambda: unfinished(parts, job) is not None)
+        parts.documents.discard_unfinished(job.payload["content_hash"], Pipeline().fingerprint("hashing-1-384"))
+        wait_for(lambda: parts.jobs.get(job.id).state not in ("waiting", "running"))
+        ended = parts.jobs.get(job.id)
+        assert (ended.state, ended.reason) == ("done", "")
+        assert_whole(parts, "long.txt", LONG.encode())
+
+
 def test_after_closing_only_what_is_missing_is_read_and_embedded(tmp_path):
     data = pdf()
     first, second = RecordingModel(seconds=0.02), RecordingModel()
