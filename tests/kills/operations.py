@@ -76,7 +76,7 @@ def upload(world: World) -> None:
 
 def upload_long(world: World) -> None:
     for key in world.documents():  # long ones are few; one of them at a time
-        if content_named(_content(world.ledger.state(key))).sentences > LONG:
+        if _is_long(world, key):
             _delete_for_good(world, key)
     _one_more(world, world.fresh(long=True))
 
@@ -97,10 +97,17 @@ def replace(world: World) -> None:
 
 
 def reindex(world: World) -> None:
-    key = _some(world)
-    world.begins()
-    world.services.library.reindex(world.record_of(key).id)
-    world.until_idle(key, world.ledger.state(key))
+    _reindex(world, _some(world, long=False))
+
+
+def reindex_long(world: World) -> None:
+    if not any(_is_long(world, key) for key in world.documents()):
+        key = f"document:a:{world.new_name('g')}"
+        content = world.fresh(long=True)
+        _ensure_collection(world, "a")
+        world.add(content, key)
+        world.until_idle(key, f"live:{content.name}")
+    _reindex(world, next(key for key in world.documents() if _is_long(world, key)))
 
 
 def stop(world: World) -> None:
@@ -188,6 +195,7 @@ OPERATIONS: Mapping[str, Callable[[World], None]] = {
     "duplicate": duplicate,
     "replace": replace,
     "re-index": reindex,
+    "re-index long": reindex_long,
     "stop": stop,
     "delete": delete,
     "undelete": undelete,
@@ -195,6 +203,16 @@ OPERATIONS: Mapping[str, Callable[[World], None]] = {
     "rename collection": rename_collection,
     "delete collection": delete_collection,
 }
+
+
+def _reindex(world: World, key: str) -> None:
+    world.begins()
+    world.services.library.reindex(world.record_of(key).id)
+    world.until_idle(key, world.ledger.state(key))
+
+
+def _is_long(world: World, key: str) -> bool:
+    return content_named(_content(world.ledger.state(key))).sentences > LONG
 
 
 def _one_more(world: World, content: Content, *, token: str | None = None) -> None:
@@ -206,9 +224,10 @@ def _one_more(world: World, content: Content, *, token: str | None = None) -> No
     world.until_idle(key, f"live:{content.name}")
 
 
-def _some(world: World, state: str = "live:") -> str:
-    """A document in this state; made where there is none."""
-    if not world.documents(state):
+def _some(world: World, state: str = "live:", *, long: bool = True) -> str:
+    """A document in this state; made where there is none. long: it may be a long one"""
+    found = [key for key in world.documents(state) if long or not _is_long(world, key)]
+    if not found:
         content, key = world.fresh(), f"document:a:{world.new_name('p')}"
         _ensure_collection(world, "a")
         world.add(content, key)
@@ -217,7 +236,8 @@ def _some(world: World, state: str = "live:") -> str:
             document_id = world.record_of(key).id
             world.services.library.delete(document_id)
             world.report("is", key, f"deleted:{content.name}", {"id": document_id})
-    return world.random.choice(world.documents(state))
+        return key
+    return world.random.choice(found)
 
 
 def _ensure_collection(world: World, token: str) -> None:

@@ -146,7 +146,8 @@ class Sides:
 
     def _look_into(self, folder: Path, fact: Fact | None) -> None:
         """Opens a folder as the app does, and removes it."""
-        services = build_services(Settings(data=folder, chat_model="echo", embedding_model="hashing"))
+        model = self._services.settings.embedding_model
+        services = build_services(Settings(data=folder, chat_model="echo", embedding_model=model))
         try:
             if fact is not None:
                 there = {record.source: record.content_hash for record in services.library.documents()}

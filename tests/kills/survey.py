@@ -124,7 +124,7 @@ class Survey:
         if record.segments != len(segments) or record.characters != len(text.text):
             self.problems.append(f"half-indexed: {record.source} says it has {record.segments} segments")
         model = self._services.search.embedding_model
-        sample = segments[:: max(1, len(segments) // 8)]
+        sample = segments[:: max(1, len(segments) // 4)]
         texts = [one.segment.text_to_embed for one in sample]
         kept = self._services.search.documents.vectors_for([text_hash(text) for text in texts], model.model_id)
         input_type = "document" if "input_type" in model.supported_parameters() else None

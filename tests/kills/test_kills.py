@@ -27,6 +27,7 @@ MAIN_POINTS = {
     "duplicate": ADDED | {"document row written", "committed"},
     "replace": ADDED | SAVED | {"old text deleted"},
     "re-index": {"job added", "job claimed", "committed", "job finished"},
+    "re-index long": {"part written", "text published", "committed", "job finished"},
     "stop": {"job stop"},
     "delete": {"deleted document kept", "document row deleted", "text hidden", "before commit", "committed"},
     "undelete": {"document row written", "deleted document forgotten", "text shown", "committed"},
