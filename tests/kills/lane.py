@@ -174,11 +174,13 @@ def _start(round: Round, mark: str) -> tuple[int, int]:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(reading)
-        os.setpgid(0, 0)
-        os.environ[_MARK] = mark
-        Victim(round, writing).run()
-        os._exit(1)
+        try:
+            os.close(reading)
+            os.setpgid(0, 0)
+            os.environ[_MARK] = mark
+            Victim(round, writing).run()
+        finally:
+            os._exit(1)  # nothing of the parent's may go on here, whatever went wrong
     os.close(writing)
     with contextlib.suppress(PermissionError):
         os.setpgid(pid, pid)  # both do, so that neither depends on who is first
