@@ -295,3 +295,15 @@ def test_the_sweep_forgets_parts_that_no_job_goes_on_with(library):
     left = [bool(library.store.unfinished(text_hash(content), "p1", MODEL)) for content in contents]
     assert left == [True, False, True]
     assert library.check() == []
+
+
+def test_replacing_a_copy_takes_nothing_from_a_deleted_one(library):
+    """Both names stood for one text; what replaces one of them mustn't take over the segments of the other."""
+    library.add(CODE, "a.txt")
+    copy = library.add(CODE, "b.txt")
+    library.store.delete(copy.id)
+    library.add("code 7731\na new line\n", "a.txt")
+    assert library.store.undelete(copy.id).name == "b.txt"
+    assert [record.segment.text for record in library.store.segments(copy.id)] == CODE.splitlines(keepends=True)
+    assert [document for _, document in library.found("the door is red\n")] == [copy.id]
+    assert library.check() == []
