@@ -386,6 +386,10 @@ class JobStore(Protocol):
         """False: the lease was lost to somebody else; stop working on it."""
         ...
 
+    def heartbeat_all(self, owner: str, *, lease_s: float) -> set[int]:
+        """The ids of all jobs whose lease this owner still holds, for so long from now."""
+        ...
+
     def progress(self, job_id: int, owner: str, progress: float, phase: str) -> None: ...
 
     def finish(

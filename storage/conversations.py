@@ -151,8 +151,8 @@ class SqliteConversationStore:
     def heartbeat(self, message_id: int, owner: str, *, lease_s: float) -> bool:
         """Keep the lease. False: it was lost, or the message is gone or ended; stop working on it."""
         owned = and_(messages.c.id == message_id, messages.c.owner == owner, messages.c.state.in_(WORKING))
-        now = self._clock()
         with self._database.write("answer heartbeat") as connection:
+            now = self._clock()  # after the wait for the lock: a lease from before it might be over already
             return _change(connection, now, owned, lease_until=now + lease_s) == 1
 
     def interrupt_abandoned(self, is_dead: Callable[[str], bool] = lambda owner: False) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, insert, or_, select, update
 
 from core.errors import ConfigError, NotFoundError
 from core.records import JOB_ENDED, JobRecord
@@ -57,17 +57,13 @@ class SqliteJobStore:
 
     def claim(self, owner: str, *, lease_s: float, batch: str | None = None) -> JobRecord | None:
         """The oldest job that nobody runs, now owned; None where there is none."""
-        now = self._clock()
-        abandoned = and_(jobs.c.state == "running", jobs.c.lease_until < now)
-        free = or_(jobs.c.state == "waiting", abandoned)
-        if batch is not None:
-            free = and_(free, jobs.c.batch == batch)
-        query = select(jobs).where(free).order_by(jobs.c.id).limit(1)
         # Looking takes no lock: an idle worker asks again and again, beside people who write.
         with self._database.read() as connection:
-            if connection.execute(query).first() is None:
+            if connection.execute(_free(self._clock(), batch)).first() is None:
                 return None
         with self._database.write("job claimed") as connection:
+            now = self._clock()  # a lease that began before the wait for the lock might be over already
+            query = _free(now, batch)
             while row := connection.execute(query).one_or_none():
                 if row.state == "waiting" or (row.attempts < MAX_ATTEMPTS and not row.stop_requested):
                     values = {"state": "running", "owner": owner, "lease_until": now + lease_s}
@@ -78,9 +74,17 @@ class SqliteJobStore:
 
     def heartbeat(self, job_id: int, owner: str, *, lease_s: float) -> bool:
         """Keep the lease. False: it was lost, or the job is gone; stop working on it."""
-        now = self._clock()
         with self._database.write("job heartbeat") as connection:
+            now = self._clock()
             return _change(connection, now, _owned(job_id, owner), lease_until=now + lease_s) == 1
+
+    def heartbeat_all(self, owner: str, *, lease_s: float) -> set[int]:
+        """Keep the leases of all jobs that this owner runs: their ids. What isn't among them was lost, or is gone."""
+        which = and_(jobs.c.state == "running", jobs.c.owner == owner)
+        with self._database.write("job heartbeats") as connection:
+            now = self._clock()
+            values = {"updated": now, "lease_until": now + lease_s}
+            return set(connection.execute(update(jobs).where(which).values(**values).returning(jobs.c.id)).scalars())
 
     def progress(self, job_id: int, owner: str, progress: float, phase: str) -> None:
         """From somebody who has lost the lease: ignored."""
@@ -169,6 +173,13 @@ class SqliteJobStore:
     def clear_ended(self) -> int:
         with self._database.write("jobs cleared") as connection:
             return connection.execute(delete(jobs).where(jobs.c.state.in_(JOB_ENDED))).rowcount
+
+
+def _free(now: float, batch: str | None) -> Select:
+    free = or_(jobs.c.state == "waiting", and_(jobs.c.state == "running", jobs.c.lease_until < now))
+    if batch is not None:
+        free = and_(free, jobs.c.batch == batch)
+    return select(jobs).where(free).order_by(jobs.c.id).limit(1)
 
 
 def _owned(job_id: int, owner: str) -> ColumnElement[bool]:

@@ -1,5 +1,8 @@
 """Conversations: nothing that was asked or written is lost; one answer at a time, in order."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from core.domain import ChatMessage, Content, TextSegment
@@ -103,6 +106,20 @@ def test_an_answer_of_a_dead_engine_is_interrupted_at_once(store):
     assert store.interrupt_abandoned(lambda owner: owner == "killed") == 1
     assert (store.message(one.id).state, store.message(one.id).text) == ("interrupted", "Half an ans")
     assert store.heartbeat(two.id, "alive", lease_s=10)
+
+
+def test_an_answer_is_not_stolen_after_a_wait_for_the_lock_longer_than_its_lease(tmp_path, clock):
+    with Database(tmp_path) as database, Database(tmp_path) as other, ThreadPoolExecutor(1) as pool:
+        store = SqliteConversationStore(database, clock=clock)
+        _, one = turn(store, store.create(), "one")
+        store.claim_answer("engine", lease_s=10)
+        with other.write():
+            beating = pool.submit(store.heartbeat, one.id, "engine", lease_s=10)
+            time.sleep(0.2)  # by now it waits
+            clock.now += 11
+        assert beating.result()
+        assert store.claim_answer("other engine", lease_s=10) is None
+        assert store.message(one.id).state == "searching"
 
 
 def test_an_answer_whose_engine_is_gone_is_interrupted_and_keeps_its_words(store, clock):

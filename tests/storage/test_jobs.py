@@ -1,6 +1,8 @@
 """Jobs: durable, run by exactly one, free again when their runner is gone."""
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -86,6 +88,36 @@ def test_a_lease_is_kept_by_heartbeats_and_lost_without(store, clock):
     assert (store.get(job.id).state, store.get(job.id).progress) == ("running", 0.0)
     store.finish(job.id, "two", "done")
     assert store.get(job.id).state == "done"
+
+
+def test_the_wait_for_the_lock_is_not_part_of_a_lease(tmp_path, clock):
+    with Database(tmp_path) as database, Database(tmp_path) as other, ThreadPoolExecutor(1) as pool:
+        store = SqliteJobStore(database, clock=clock)
+        job = add(store)
+
+        def behind_a_long_writer(step):
+            with other.write():
+                waiting = pool.submit(step)
+                time.sleep(0.2)  # by now it waits
+                clock.now += 11
+            return waiting.result()
+
+        assert behind_a_long_writer(lambda: store.claim("one", lease_s=10)).id == job.id
+        assert store.claim("two", lease_s=10) is None
+        assert behind_a_long_writer(lambda: store.heartbeat(job.id, "one", lease_s=10))
+        assert store.claim("two", lease_s=10) is None
+        assert behind_a_long_writer(lambda: store.heartbeat_all("one", lease_s=10)) == {job.id}
+        assert store.claim("two", lease_s=10) is None
+
+
+def test_all_leases_of_one_owner_are_kept_at_once(store, clock):
+    ids = [add(store).id for _ in range(3)]
+    owners = ("one", "two", "one")
+    assert [store.claim(owner, lease_s=10).id for owner in owners] == ids
+    assert store.heartbeat_all("one", lease_s=60) == {ids[0], ids[2]}
+    clock.now += 11
+    assert store.claim("three", lease_s=10).id == ids[1]
+    assert store.claim("three", lease_s=10) is None
 
 
 def test_a_job_that_ends_its_process_each_time_is_given_up(store, clock):
