@@ -266,17 +266,23 @@ class SqliteDocumentStore:
             return collection_rows.collection_records(connection)
 
     def vectors_for(self, hashes: Sequence[str], model_id: str) -> dict[str, np.ndarray]:
-        """hash of the embedded text -> its vector, shape (dimension,), float32, length 1; only those that exist."""
+        """hash of the embedded text -> its vector, shape (dimension,), float32, length 1; only those that exist.
+
+        A damaged one doesn't: its text is embedded again.
+        """
         found: dict[str, np.ndarray] = {}
         with self._database.read() as connection:
             model = model_row(connection, model_id)
             if model is None:
                 return {}
             query = select(segments.c.embedded_hash, vectors.c.vector).join(vectors)
-            query = query.where(vectors.c.model_id == model.id)
+            whole = func.length(vectors.c.vector) == 4 * model.dimension
+            query = query.where(vectors.c.model_id == model.id, whole)
             for piece in batched(dict.fromkeys(hashes)):
                 for embedded_hash, blob in connection.execute(query.where(segments.c.embedded_hash.in_(piece))):
-                    found[embedded_hash] = from_blobs([blob], model.dimension)[0]
+                    vector = from_blobs([blob], model.dimension)[0]
+                    if np.isfinite(vector).all() and vector.any():
+                        found[embedded_hash] = vector
         return found
 
     # ── inside ──

@@ -223,6 +223,19 @@ def test_vectors_are_found_by_what_was_embedded(store):
     assert store.vectors_for([text_hash("one\n")], "other") == {}
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [vector_of("one\n").tobytes()[:-4], np.full(8, np.nan, np.float32).tobytes(), bytes(32)],
+    ids=["short", "NaN", "zero"],
+)
+def test_a_damaged_vector_is_not_used_again(store, database, damaged):
+    store.save(new_document("one\ntwo\n"))
+    with database.write() as connection:
+        of_one = select(segments.c.id).where(segments.c.embedded_hash == text_hash("one\n")).scalar_subquery()
+        connection.execute(vectors.update().where(vectors.c.segment_id == of_one).values(vector=damaged))
+    assert list(store.vectors_for([text_hash("one\n"), text_hash("two\n")], MODEL)) == [text_hash("two\n")]
+
+
 def test_c04_a_deleted_document_is_gone_with_its_file(store, database, files):
     files.put(b"code 7731")
     document = store.save(new_document("code 7731")).document
