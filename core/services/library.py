@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from core.domain import Document
-from core.errors import DocumentError
+from core.errors import DocumentError, StorageError
 from core.loaders.files import source_of
 from core.protocols import DocumentStore, FileStore, JobStore
 from core.records import (
@@ -22,6 +23,8 @@ from core.records import (
     SegmentRecord,
 )
 from core.text.file_names import collection_name, display_name
+
+logger = logging.getLogger(__name__)
 
 INGEST, REINDEX = "ingest", "reindex"
 _ACTIVE = ("waiting", "running")
@@ -201,10 +204,18 @@ class LibraryService:
 
     def deleted(self) -> list[DeletedDocument]:
         """What can be brought back, newest first."""
+        try:
+            self.sweep_deleted()
+        except StorageError as error:  # on a full disk it can still be looked at
+            logger.warning("what was deleted long ago could not be purged: %s", error)
         return self._documents.deleted()
 
     def undelete(self, document_id: int) -> DocumentRecord:
-        """As it was, with its id. raises NotFoundError, ConfigError (another document has its source by now)"""
+        """As it was, with its id.
+
+        raises NotFoundError (its time is over, too), ConfigError (another document has its source by now)
+        """
+        self.sweep_deleted()
         return self._documents.undelete(document_id)
 
     def purge_deleted(self, document_ids: Sequence[int] | None = None) -> int:

@@ -142,6 +142,22 @@ def test_a_delete_can_be_undone_until_its_time_is_over(parts):
         parts.library.undelete(second.id)
 
 
+@pytest.mark.parametrize("ask", ["deleted", "undelete"])
+def test_the_time_to_undo_ends_while_the_app_runs(parts, ask):
+    parts.library.add_bytes("a.txt", b"One pump.")
+    parts.run()
+    (document,) = parts.library.documents()
+    parts.library.delete(document.id)
+    with parts.database.write() as connection:
+        connection.execute(text("UPDATE deleted_documents SET deleted = deleted - 86401"))
+    if ask == "deleted":
+        assert parts.library.deleted() == []
+    else:
+        with pytest.raises(NotFoundError, match="can't be brought back"):
+            parts.library.undelete(document.id)
+    assert list(parts.files.hashes()) == []
+
+
 def test_without_hours_to_undo_a_delete_is_for_good(parts):
     library = LibraryService(parts.documents, parts.files, parts.jobs, undo_hours=0)
     library.add_bytes("a.txt", b"One pump.")
