@@ -35,6 +35,7 @@ _SAVE_AHEAD_FILES = 16
 _SAVING_LEASE_S = 300.0
 # How long saving may take where the disk is slow.
 _SAVING_S, _SAVING_S_A_SEGMENT = 3.0, 0.02
+_PUBLISHING_S = 60.0
 _AFTER_TROUBLE_S = 1.0
 # Many files are added, and end, at once; so long it waits for the next before it looks.
 _GATHER_S = 0.05
@@ -201,7 +202,7 @@ class IndexingService:
         with job.ending:
             if job.has_ended:
                 return
-            if not self._running.keep(job, _SAVING_LEASE_S, for_s=_SAVING_S + len(item.segments) * _SAVING_S_A_SEGMENT):
+            if not self._running.keep(job, _SAVING_LEASE_S, for_s=_may_take_s(item)):
                 job.end("lost")
             item.report(SAVING, "saving")
             if saved := self._steps.keep(item):
@@ -305,3 +306,10 @@ class IndexingService:
                 logger.warning("the end of job %d could not be kept: %s", job.record.id, error)
                 self._running.forget(job)
         self._job_ended.set()
+
+
+def _may_take_s(item: Prepared) -> float:
+    """Saving it, in which all parts of a long document become visible with its last."""
+    if item.part.is_last and not item.is_whole:
+        return _PUBLISHING_S
+    return _SAVING_S + len(item.segments) * _SAVING_S_A_SEGMENT

@@ -67,8 +67,8 @@ class RunningJob:
         """Writes what was reported last, where it's due. raises StorageError"""
         now, news = time.monotonic(), (self._progress, self._phase)
         if news != self._told and now - self._told_at >= self._every_s:
-            self._told, self._told_at = news, now
             self._jobs.progress(self.record.id, self._owner, *news)
+            self._told, self._told_at = news, now
 
 
 class RunningJobs:
@@ -85,21 +85,31 @@ class RunningJobs:
         self._running: dict[int, RunningJob] = {}
 
     def claim(self, batch: str | None = None) -> RunningJob | None:
+        until = time.time() + self._lease_s  # at least: the lease begins when the store has waited for its turn
         record = self._jobs.claim(self._owner, lease_s=self._lease_s, batch=batch)
         if record is None:
             return None
         job = RunningJob(record, self._jobs, self._owner)
-        job.leased_until = time.time() + self._lease_s
+        job.leased_until = until
         with self._lock:
             self._running[record.id] = job
         return job
 
     def keep(self, job: RunningJob, lease_s: float, *, for_s: float) -> bool:
-        """A longer lease, for a step that can't send heartbeats and may take `for_s`; nothing where the present one is
-        long enough. False: it was lost."""
-        if job.leased_until - time.time() > for_s:
+        """Longer leases, for a step during which nobody can send heartbeats and which may take `for_s`; nothing where
+        the present ones are long enough. False: this job's was lost.
+
+        Of all running jobs: while one is saved, the database takes no other's heartbeat.
+        """
+        running = [other for other in self.all() if other.ended_by != "lost"]
+        if min((other.leased_until for other in running), default=0.0) - time.time() > for_s:
             return True
-        return self._beat(job, lease_s)
+        until = time.time() + lease_s
+        held = self._jobs.heartbeat_all(self._owner, lease_s=lease_s)
+        for other in running:
+            if other.record.id in held:
+                other.leased_until = until
+        return job.record.id in held
 
     def finish(self, job: RunningJob, state: str, *, reason: str = "", result: dict | None = None) -> None:
         self.forget(job)
@@ -119,18 +129,11 @@ class RunningJobs:
         while not closing.is_set():
             running = self.all()
             was_woken = wake(min(PROGRESS_EVERY_S, self._look_s) if running else self._look_s)
-            try:
-                if running and time.monotonic() - looked >= (_LOOK_AGAIN_S if was_woken else self._look_s):
-                    looked = time.monotonic()
-                    self._look_for_stops(running)
-                for job in running:
-                    if job.has_ended:
-                        continue
-                    job.tell()
-                    if job.leased_until - time.time() < self._lease_s - self._heartbeat_s:
-                        self._look_after(job)
-            except StorageError as error:
-                logger.warning("no heartbeat: %s", error)
+            if running and time.monotonic() - looked >= (_LOOK_AGAIN_S if was_woken else self._look_s):
+                looked = time.monotonic()
+                _guarded(lambda running=running: self._look_for_stops(running))
+            for job in running:
+                _guarded(lambda job=job: self._look_after(job))
 
     def take_over_from_the_dead(self) -> None:
         """Jobs of processes that were killed needn't wait for their lease to end.
@@ -155,15 +158,31 @@ class RunningJobs:
                 job.end("stopped")
 
     def _look_after(self, job: RunningJob) -> None:
-        if not self._beat(job, self._lease_s):
+        if job.has_ended or job.ended_by == "lost":
+            return
+        if job.leased_until - time.time() < self._lease_s - self._heartbeat_s:
+            self._beat(job)
+        job.tell()
+
+    def _beat(self, job: RunningJob) -> None:
+        until = time.time() + self._lease_s
+        if self._jobs.heartbeat(job.record.id, self._owner, lease_s=self._lease_s):
+            job.leased_until = until
+        else:
             # Finished a moment ago, or taken over by somebody else.
             job.end("lost")
-
-    def _beat(self, job: RunningJob, lease_s: float) -> bool:
-        job.leased_until = time.time() + lease_s
-        return self._jobs.heartbeat(job.record.id, self._owner, lease_s=lease_s)
 
     def forget(self, job: RunningJob) -> None:
         """No more heartbeats; the lease ends by itself."""
         with self._lock:
             self._running.pop(job.record.id, None)
+
+
+def _guarded(step: Callable[[], None]) -> None:
+    """The edge of the thread that keeps all leases: what goes wrong with one job is no end of the others."""
+    try:
+        step()
+    except StorageError as error:
+        logger.warning("no heartbeat: %s", error)
+    except Exception:  # the edge of a thread
+        logger.exception("no heartbeat: something unforeseen happened")
