@@ -6,6 +6,7 @@ import bisect
 import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
@@ -69,25 +70,32 @@ class LlamaCppChatModel:
     @property
     def memory_bytes(self) -> int:
         """Estimate of what it takes once it is loaded."""
-        return self.header.memory_bytes(self.context_tokens, batch_tokens=self._batch_tokens)
+        return self.header.memory_bytes(self.context_tokens, batch_tokens=self._most_batch_tokens)
+
+    @property
+    def _most_batch_tokens(self) -> int:
+        """What the context is made for, and its memory counted with."""
+        return self._tuning.batch_tokens if self._tuning else self._batch_tokens
 
     def load(self) -> None:
         """Load the weights, unless they are there. raises ModelError (not enough memory, unknown architecture …)"""
         if self._runtime is not None:
             return
-        size = {"context_tokens": self.context_tokens, "batch_tokens": self._batch_tokens}
+        size = {"context_tokens": self.context_tokens, "batch_tokens": self._most_batch_tokens}
         refuse_too_large(self.header, self.name, free_bytes=self._free_bytes, **size)
         try:
             runtime = LlamaRuntime(
                 str(self.path),
-                context_tokens=self.context_tokens,
                 threads=self._threads or _physical_cores(),
                 gpu_layers=self._gpu_layers,
-                batch_tokens=self._tuning.batch_tokens if self._tuning else self._batch_tokens,
+                **size,
             )
         except ModelError as error:
             raise ModelError(f"the chat model {self.name!r} can't be loaded: {_plain(str(error))}") from error
-        self._prepare(runtime)
+        with ExitStack() as undone:
+            undone.callback(runtime.close)
+            self._prepare(runtime)
+            undone.pop_all()
         self._runtime = runtime
         self._apply_tuning()
 
@@ -283,7 +291,7 @@ class LlamaCppChatModel:
         tuning, cores = self._tuning, self._threads or _physical_cores()
         read, write = (tuning.read_threads, tuning.write_threads) if tuning and not self._threads else (cores, cores)
         self._runtime.set_threads(write=write, read=read)
-        self._runtime.set_batch_tokens(tuning.batch_tokens if tuning else self._batch_tokens)
+        self._runtime.set_batch_tokens(self._most_batch_tokens)
 
 
 def _plain(reason: str) -> str:

@@ -11,7 +11,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.chat_models.llama_sampling import Sampler
 from core.errors import ModelError, StoppedError
@@ -33,9 +33,10 @@ class LlamaRuntime:
 
     path            a GGUF file
     threads         for writing and for reading a prompt; `set_threads` tells the two apart
-    batch_tokens    tokens read in one go; larger needs more memory and isn't faster on a processor
+    batch_tokens    tokens read in one go; larger needs more memory, and is faster on some processors only
     vocab_only      only the tokenizer and the metadata: fast, small, can't decode
     model_of        a runtime of the same file that outlives this one: its weights are used, only the context is new
+    library         llama.cpp's functions; None: those that are installed
     raises          ModelError with llama.cpp's own reason
     """
 
@@ -49,8 +50,9 @@ class LlamaRuntime:
         batch_tokens: int = 512,
         vocab_only: bool = False,
         model_of: LlamaRuntime | None = None,
+        library: Any = None,
     ) -> None:
-        self._c = c = _library()
+        self._c = c = library or _library()
         self.batch_tokens = self._most_batch_tokens = min(batch_tokens, context_tokens)
         self._stop: StopSignal | None = None
         self._context = self._model = None
@@ -188,14 +190,7 @@ class LlamaRuntime:
 
     def forget_from(self, length: int) -> int:
         """Keep so many tokens and forget what came after them; returns how many are left."""
-        if length >= len(self._kept):
-            return len(self._kept)
-        if not self._c.llama_memory_seq_rm(self._memory, 0, length, -1):
-            # Recurrent models can't forget a part.
-            self._c.llama_memory_clear(self._memory, True)
-            length = 0
-        del self._kept[length:]
-        return length
+        return self._cut_off(length) if length < len(self._kept) else len(self._kept)
 
     def append(self, tokens: Sequence[int], stop: StopSignal | None = None) -> None:
         """Read at most batch_tokens more; what may follow the last of them can be sampled then."""
@@ -233,10 +228,19 @@ class LlamaRuntime:
         if code == 0:
             self._kept.extend(tokens)
             return
-        self._c.llama_memory_seq_rm(self._memory, 0, len(self._kept), -1)
+        self._cut_off(len(self._kept))  # whatever of this batch was read already
         if code == _ABORTED:
             raise StoppedError("stopped")
         raise ModelError(f"the chat model failed while reading (llama.cpp code {code}); the log has the details")
+
+    def _cut_off(self, length: int) -> int:
+        """Take everything from this place on out of the context; returns how many tokens are left in it."""
+        if not self._c.llama_memory_seq_rm(self._memory, 0, length, -1):
+            # Recurrent models can't forget a part.
+            self._c.llama_memory_clear(self._memory, True)
+            length = 0
+        del self._kept[length:]
+        return length
 
     def sampler(self, *, temperature: float, top_p: float, seed: int, grammar: str | None = None) -> Sampler:
         return Sampler(self._c, self._context, self._vocab, temperature, top_p, seed, grammar)

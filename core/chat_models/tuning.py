@@ -8,6 +8,8 @@ from typing import Any
 
 # Tokens that a check of two drafts gives in answers that quote; taken with care: all right would be 3, none 1.
 _RIGHT = 1.8
+_MOST_THREADS = 1024
+_MOST_BATCH_TOKENS = 4096
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,19 @@ class Tuning:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Tuning | None:
-        """None where the record isn't whole: it was written by another version, and is measured again."""
+        """None where the record isn't whole or holds what no machine can have: then it is measured again."""
         try:
             tuning = cls(
                 *(int(value[name]) for name in ("read_threads", "write_threads", "batch_tokens")),
                 *(float(value[name]) for name in ("reads_per_s", "writes_per_s", "pair_cost", "triple_cost")),
                 is_exact=bool(value["is_exact"]),
             )
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             return None
         figures = (tuning.reads_per_s, tuning.writes_per_s, tuning.pair_cost, tuning.triple_cost)
-        counts = (tuning.read_threads, tuning.write_threads, tuning.batch_tokens)
-        return tuning if min(counts) >= 1 and all(0 < figure < float("inf") for figure in figures) else None
+        are_possible = (
+            all(1 <= threads <= _MOST_THREADS for threads in (tuning.read_threads, tuning.write_threads))
+            and 1 <= tuning.batch_tokens <= _MOST_BATCH_TOKENS
+            and all(0 < figure < float("inf") for figure in figures)
+        )
+        return tuning if are_possible else None

@@ -8,6 +8,8 @@ import psutil
 import pytest
 
 from core.chat_models.llama_cpp import LlamaCppChatModel
+from core.chat_models.llama_runtime import LlamaRuntime
+from core.chat_models.tuning import Tuning
 from core.domain import ChatMessage, ChatRequest
 from core.errors import ConfigError, ContextOverflowError, ModelError
 from core.model_catalogue import locate
@@ -66,6 +68,16 @@ def test_h05_a_context_that_does_not_fit_in_memory_is_refused_with_what_would(tm
         small.load()
 
 
+def test_h05_memory_is_counted_for_the_batch_that_the_context_is_made_for(tmp_path):
+    path = write_gguf(tmp_path / "m.gguf")
+    model = LlamaCppChatModel(path, batch_tokens=64, free_bytes=lambda: enough + (256 << 20))
+    enough = model.memory_bytes
+    model.tune(Tuning(1, 1, 256, 100.0, 30.0))
+    assert model.memory_bytes > enough
+    with pytest.raises(ModelError, match="GB of memory"):
+        model.load()
+
+
 def test_h05_the_context_is_never_more_than_the_model_was_trained_for(tmp_path):
     path = write_gguf(tmp_path / "m.gguf", {**LLAMA, "llama.context_length": 2048})
     assert LlamaCppChatModel(path, context_tokens=8192).context_tokens == 2048
@@ -86,6 +98,19 @@ def test_it_streams_an_answer_and_counts(tiny):
     assert 0 < deltas[-1].token_usage.output_tokens <= 12
     # From the second time on all of the prompt is known; before, other rounding may give other words.
     assert texts(ask(tiny, "Say hello.")) == texts(ask(tiny, "Say hello."))
+
+
+@pytest.mark.real_model(TINY)
+def test_a_model_whose_template_can_not_be_read_leaves_nothing_loaded(models_dir, tmp_path, tiny):
+    path = tmp_path / "broken.gguf"
+    template = tiny.header.chat_template.encode()
+    broken = b"{% if %}".ljust(len(template))
+    path.write_bytes(locate(TINY, models_dir).read_bytes().replace(template, broken, 1))
+    model = LlamaCppChatModel(path, context_tokens=64, threads=1)
+    with pytest.raises(ModelError, match=r"^the chat template of 'broken' can't be read"):
+        model.load()
+    runtimes = [found for found in gc.get_objects() if isinstance(found, LlamaRuntime) and found is not tiny._runtime]
+    assert [runtime for runtime in runtimes if runtime._model] == []
 
 
 @pytest.mark.real_model(TINY)
