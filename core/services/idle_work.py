@@ -1,6 +1,7 @@
 """What the chat model does while nobody asks: read what the next question needs, find out how it's run best here.
 
-Both give way at once to a question, and pass the gate as indexing does, a short step at a time.
+Both give way at once to a question, and pass the gate as indexing does. Reading passes it a short step at a time; the
+measurement holds it for the seconds that it takes: beside indexing its figures would be worth nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class IdleWork:
 
     ready      the model, if it is loaded; None otherwise: nothing is loaded for this
     beginning  rules and turns that the next prompt of a conversation begins with; raises NotFoundError
-    is_quiet   nothing else uses the processor, so that it can be measured; asked again and again
+    watch      tells whether the machine is free enough to be measured
     """
 
     def __init__(
@@ -37,9 +38,9 @@ class IdleWork:
         ready: Callable[[], ChatModel | None],
         beginning: Callable[[ChatModel, str], Sequence[ChatMessage]],
         *,
-        is_quiet: Callable[[], bool] | None = None,
+        watch: QuietWatch | None = None,
     ) -> None:
-        self._is_quiet = is_quiet or QuietWatch().is_quiet
+        self._watch = watch or QuietWatch()
         self._waits_since: float | None = None
         self._gate, self._figures, self._ready, self._beginning = gate, figures, ready, beginning
         self._conversation: str | None = None
@@ -60,15 +61,25 @@ class IdleWork:
         if model is None:
             return False
         try:
-            return self._read_ahead(model, stop) or self._calibrate(model, stop)
+            return self._tried(self._read_ahead, model, stop) or self._tried(self._calibrate, model, stop)
         except StoppedError:
             return True
+
+    def _tried(self, work: Callable[[ChatModel, StopSignal], bool], model: ChatModel, stop: StopSignal) -> bool:
+        """What the work returned; False where it failed: then it isn't tried again, and the other one still is."""
+        try:
+            return work(model, stop)
+        except StoppedError:
+            raise
         except FootnoteError as error:
             logger.warning("idle work given up: %s", error)
         except Exception:
             # A bug must not end the engine's thread: nobody would get an answer any more.
             logger.exception("idle work given up")
-        self._is_calibrated, self._conversation = True, None
+        if work == self._calibrate:
+            self._is_calibrated = True
+        else:
+            self._conversation = None
         return False
 
     def _calibrate(self, model: ChatModel, stop: StopSignal) -> bool:
@@ -79,11 +90,13 @@ class IdleWork:
             return False
         now = time.monotonic()
         self._waits_since = self._waits_since or now
-        quiet = self._is_quiet()
+        quiet = self._watch.is_quiet()
         if not quiet and now - self._waits_since < _LONGEST_WAIT_S:
             return False
         with self._turn(stop):
+            before = self._watch.look()
             tuning = calibrate(stop)
+            quiet = quiet and self._watch.were_others_quiet(before)
         # What was measured on a busy machine serves until the next start, and is measured again then.
         self._figures.keep_tuning(model, tuning, for_good=quiet)
         self._is_calibrated = True

@@ -7,6 +7,7 @@ import platform
 import time
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
@@ -18,24 +19,46 @@ def machine_name() -> str:
     return f"{_processor()}, {usable} of {every} processors, llama.cpp {_llama_version()}"
 
 
+class Look(NamedTuple):
+    """Seconds until now: of the clock; of all processors, idle ones too; of the busy ones; of this process alone."""
+
+    clock: float
+    every: float
+    busy: float
+    ours: float
+
+
 class QuietWatch:
-    """Is the machine free enough to measure it? Looks at the time between two calls that are far enough apart."""
+    """Is the machine free enough to measure it?"""
 
     _LOOK_EVERY_S = 2.0
-    _MOST_PERCENT = 20.0
+    _MOST = 0.2  # of all processors
 
     def __init__(self) -> None:
-        self._looked: float | None = None
+        self._last: Look | None = None
 
     def is_quiet(self) -> bool:
+        """Between two calls that are far enough apart; this process counts too."""
+        now, last = self.look(), self._last
+        if last is not None and now.clock - last.clock < self._LOOK_EVERY_S:
+            return False
+        self._last = now
+        return last is not None and now.busy - last.busy <= self._MOST * (now.every - last.every)
+
+    def look(self) -> Look:
         import psutil
 
-        now = time.monotonic()
-        if self._looked is not None and now - self._looked < self._LOOK_EVERY_S:
-            return False
-        percent, is_first = psutil.cpu_percent(), self._looked is None
-        self._looked = now
-        return not is_first and percent <= self._MOST_PERCENT
+        times = psutil.cpu_times()
+        # The kernel counts the time of guests as user's too.
+        every = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+        busy = every - times.idle - getattr(times, "iowait", 0.0)
+        return Look(time.monotonic(), every, busy, time.process_time())
+
+    def were_others_quiet(self, since: Look) -> bool:
+        """Since that look; what this process did itself doesn't count."""
+        now = self.look()
+        others = (now.busy - since.busy) - (now.ours - since.ours)
+        return others <= self._MOST * (now.every - since.every)
 
 
 def _processor() -> str:

@@ -10,6 +10,7 @@ from core.domain import ChatMessage
 from core.errors import ModelError, NotFoundError, StoppedError
 from core.gate import PriorityGate
 from core.services.idle_work import IdleWork
+from core.services.machine import QuietWatch
 from core.services.model_figures import ModelFigures
 from storage.database import Database
 from storage.measurements import SqliteMeasurementStore
@@ -44,8 +45,22 @@ class Reading(EchoChatModel):
         return self.left
 
 
-def work(model, figures=None, *, gate=None, beginning=lambda model, conversation: RULES, is_quiet=lambda: True):
-    return IdleWork(gate or PriorityGate(), figures or ModelFigures(), lambda: model, beginning, is_quiet=is_quiet)
+class Watch(QuietWatch):
+    """Of a machine that was so before the measurement and while it ran."""
+
+    def __init__(self, before=True, meanwhile=True):
+        super().__init__()
+        self._before, self._meanwhile = before, meanwhile
+
+    def is_quiet(self):
+        return self._before
+
+    def were_others_quiet(self, since):
+        return self._meanwhile
+
+
+def work(model, figures=None, *, gate=None, beginning=lambda model, conversation: RULES, watch=None):
+    return IdleWork(gate or PriorityGate(), figures or ModelFigures(), lambda: model, beginning, watch=watch or Watch())
 
 
 def test_a_model_is_measured_once_and_another_process_knows_it():
@@ -72,7 +87,7 @@ def test_a_measurement_that_a_question_ended_is_made_later():
 
 def test_a_busy_machine_is_not_measured_at_once_and_reading_ahead_does_not_wait_for_it():
     model, figures = Reading(100), ModelFigures()
-    idle = work(model, figures, is_quiet=lambda: False)
+    idle = work(model, figures, watch=Watch(before=False))
     idle.answered("c")
     assert not idle.step(NEVER)
     assert (model.read, model.calibrated) == ([RULES], 0)
@@ -90,6 +105,17 @@ def test_what_was_measured_on_a_busy_machine_is_not_kept_for_the_next_start(tmp_
             figures.keep_tuning(model, FOUND, for_good=quiet)
             assert figures.tuning(model) == FOUND
             assert ModelFigures(store).tuning(model) == kept
+
+
+@pytest.mark.parametrize("meanwhile", [True, False])
+def test_what_was_measured_while_the_machine_got_busy_is_not_kept_either(tmp_path, meanwhile):
+    model = Reading()
+    with Database(tmp_path) as database:
+        store = SqliteMeasurementStore(database)
+        figures = ModelFigures(store)
+        assert not work(model, figures, watch=Watch(meanwhile=meanwhile)).step(NEVER)
+        assert (model.calibrated, figures.tuning(model)) == (1, FOUND)
+        assert ModelFigures(store).tuning(model) == (FOUND if meanwhile else None)
 
 
 def test_what_the_next_prompt_begins_with_is_read_in_steps_until_nothing_is_left():
@@ -129,6 +155,19 @@ def test_a_model_that_fails_is_not_asked_again_and_again_and_ends_no_thread(erro
     idle = work(Failing())
     assert not idle.step(NEVER)
     assert not idle.has_work
+
+
+@pytest.mark.parametrize("error", [ModelError("it failed"), ZeroDivisionError("a bug")])
+def test_a_failed_reading_ahead_is_no_reason_not_to_measure(error):
+    class Failing(Reading):
+        def read_ahead(self, messages, *, at_most=256, stop=None):
+            raise error
+
+    model, figures = Failing(), ModelFigures()
+    idle = work(model, figures)
+    idle.answered("c")
+    assert not idle.step(NEVER)
+    assert (idle.has_work, figures.tuning(model)) == (False, FOUND)
 
 
 def test_it_waits_at_the_gate_while_somebody_is_answered():
