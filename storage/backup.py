@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import sqlite3
 import tempfile
@@ -17,16 +18,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import NewerDatabaseError, NotFoundError, StorageError
+from core.errors import NotFoundError, StorageError
 from storage.backup_file import no_backup, pack, unpack, verify
 from storage.conversations import ABANDONED, WORKING
 from storage.database import FILE_NAME, Database, no_fault
 from storage.database_errors import folder_error
-from storage.files import LocalFileStore, sync_folder
+from storage.files import LocalFileStore, is_hash, sync_folder
+from storage.foreign_database import refuse_foreign
 from storage.originals import needed_hashes
-from storage.upkeep.schema import foreign_parts
 
 _PREFIX = ".footnote-backup-"
+_RESTORING = ".footnote-restoring-"
 _LEFT_BEHIND_S = 24 * 3600.0
 _SQLITE_FILE = b"SQLite format 3\0"
 
@@ -64,7 +66,9 @@ def write_backup(database: Database, files: LocalFileStore, target: Path) -> dic
     with _errors(target.parent, "the backup"):
         _sweep(target.parent, _PREFIX)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_PREFIX) as folder:
-            unfinished = Path(folder) / target.name
+            # In a folder of its own: the person's name for it may be that of a file beside.
+            unfinished = Path(folder) / "packed" / target.name
+            unfinished.parent.mkdir()
             with _snapshot(database, files, Path(folder)) as snapshot:
                 database.fault("database copied")
                 counts, hashes = _contents(snapshot.database)
@@ -81,8 +85,10 @@ def write_backup(database: Database, files: LocalFileStore, target: Path) -> dic
 def restore_backup(file: Path, data_dir: Path, *, fault: Callable[[str], None] = no_fault) -> dict[str, int]:
     """Unpack a backup into a folder that is empty or doesn't exist; returns the same counts.
 
+    Where originals of documents aren't in it, "missing_originals" says how many.
+
     file    a backup; or a copy of the database as an upgrade keeps it in `backups`, whose originals are looked for
-            beside that folder
+            beside it and beside that folder
     raises  StorageError or NewerDatabaseError, and the folder stays as it was
     """
     file, data_dir = Path(file).absolute(), Path(data_dir).absolute()
@@ -93,14 +99,19 @@ def restore_backup(file: Path, data_dir: Path, *, fault: Callable[[str], None] =
             raise StorageError(f"{data_dir.name!r} isn't empty; restore into a new folder, nothing is overwritten")
         is_database = _is_database(file)
         data_dir.parent.mkdir(parents=True, exist_ok=True)
-        prefix = f".{data_dir.name}-restoring-"
-        _sweep(data_dir.parent, prefix)
-        with tempfile.TemporaryDirectory(dir=data_dir.parent, prefix=prefix) as folder:
+        _sweep(data_dir.parent, _RESTORING)
+        with tempfile.TemporaryDirectory(dir=data_dir.parent, prefix=_RESTORING) as folder:
             unfinished = Path(folder) / data_dir.name  # what goes wrong names the folder as the person does
             unfinished.mkdir()
-            counts = _from_database(file, unfinished) if is_database else unpack(file, unfinished)
+            _copy_database(file, unfinished) if is_database else unpack(file, unfinished)
+            refuse_foreign(unfinished / FILE_NAME, file.name)
+            hashes = _restored_hashes(unfinished, file.name)
+            if is_database:
+                _bring_originals(file, unfinished, hashes)
+            counts = _restored_counts(unfinished, hashes)
             fault("backup unpacked")
-            _open_restored(file.name, unfinished, fault)
+            with Database(unfinished, fault=fault):
+                pass  # brings an older one up to date
             fault("restored database opened")
             if data_dir.exists():
                 data_dir.rmdir()
@@ -182,43 +193,53 @@ def _is_database(file: Path) -> bool:
         raise StorageError(f"the backup {file.name!r} can't be read: {error.strerror or error}") from None
 
 
-def _from_database(file: Path, folder: Path) -> dict[str, int]:
-    """A copy of the database alone; the originals that it names come from the data folder that it lies in."""
+def _copy_database(file: Path, folder: Path) -> None:
+    _refuse_in_use(file)
     shutil.copyfile(file, folder / FILE_NAME)
-    with _connection(folder / FILE_NAME) as copy:
-        _refuse_other(copy, file.name)
-    counts, hashes = _contents(folder / FILE_NAME)
-    there, files = LocalFileStore(file.parent.parent), LocalFileStore(folder)
-    found = [content_hash for content_hash in hashes if there.is_intact(content_hash)]
-    for content_hash in found:
-        with there.path(content_hash).open("rb") as stream:
-            files.put(stream)
-    return {**counts, "files": len(found)}
+    _refuse_in_use(file)  # it may have been opened meanwhile
 
 
-def _open_restored(name: str, folder: Path, fault: Callable[[str], None]) -> None:
-    """Says whether this program is too old for it, and brings an older one up to date."""
-    with _connection(folder / FILE_NAME) as copy:
-        _refuse_other(copy, name)
+def _refuse_in_use(file: Path) -> None:
+    """What was written last lies in the file beside it, and would be lost."""
+    log = file.with_name(f"{file.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise StorageError(
+            f"{file.name!r} is a database in use; make a backup of it first: "
+            f"python cli.py --data {shlex.quote(str(file.parent))} backup FILE"
+        )
+
+
+def _restored_hashes(folder: Path, name: str) -> list[str]:
+    """Of the originals that the database names, which is somebody's: they have to be hashes."""
     try:
-        with Database(folder, fault=fault) as database, database.read() as connection:
-            odd = foreign_parts(connection)
-    except NewerDatabaseError:
-        raise NewerDatabaseError(f"{name!r} was written by a newer Footnote; update this one to restore it") from None
-    if odd:
-        raise no_backup(name, f"its database holds {odd[0]!r}, which isn't Footnote's")
-
-
-def _refuse_other(copy: sqlite3.Connection, name: str) -> None:
-    try:
-        tables = {table for (table,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        (found, *_), *_ = copy.execute("PRAGMA integrity_check(1)").fetchall()
+        _, hashes = _contents(folder / FILE_NAME)
     except sqlite3.DatabaseError as error:
-        raise no_backup(name, f"its database is damaged: {error}") from error
-    if "alembic_version" not in tables:
-        raise no_backup(name, "its database isn't Footnote's")
-    if found != "ok" and "fts5" not in found.lower():
-        raise no_backup(name, f"its database is damaged: {found}")
+        raise no_backup(name, f"its database can't be read: {error}") from error
+    if odd := [found for found in hashes if not is_hash(found)]:
+        raise no_backup(name, f"its database names the original {odd[0]!r}, which isn't the SHA-256 of a file")
+    return hashes
+
+
+def _bring_originals(file: Path, folder: Path, hashes: list[str]) -> None:
+    """From the data folder that the database lies in, or that its folder `backups` lies in."""
+    files = LocalFileStore(folder)
+    places = [LocalFileStore(place) for place in (file.parent, file.parent.parent)]
+    for content_hash in hashes:
+        there = next((place for place in places if place.is_intact(content_hash)), None)
+        if there is not None:
+            with there.path(content_hash).open("rb") as stream:
+                files.put(stream)
+
+
+def _restored_counts(folder: Path, hashes: list[str]) -> dict[str, int]:
+    """What is there now, whatever the backup says of itself."""
+    counts, _ = _contents(folder / FILE_NAME)
+    files = LocalFileStore(folder)
+    with _connection(folder / FILE_NAME) as copy:
+        needed = copy.execute("SELECT DISTINCT content_hash FROM texts WHERE id IN (SELECT text_id FROM documents)")
+        missing = sum(not files.has(content_hash) for (content_hash,) in needed)
+    counts["files"] = sum(files.has(content_hash) for content_hash in hashes)
+    return {**counts, "missing_originals": missing} if missing else counts
 
 
 @contextlib.contextmanager

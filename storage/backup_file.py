@@ -2,8 +2,8 @@
 
     manifest.json   {"format": 1, "files": {"footnote.db": {"sha256": …, "size": …}, …}, "counts": {"documents": …}}
 
-What comes from outside is not trusted: names are the few that there can be, sizes are watched while it's unpacked, and
-an original has to have the hash that it's called by.
+What comes from outside is not trusted: names are the few that there can be, sizes are watched while it's unpacked, an
+original has to have the hash that it's called by, and the counts are for people: a restore counts anew.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from storage.database import FILE_NAME
 _FORMAT = 1
 _MANIFEST = "manifest.json"
 _MEMBER = re.compile(r"footnote\.db|originals/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _PIECE = 1 << 20
 _MOST_MANIFEST_BYTES = 256 << 20  # some 2 million files
 
@@ -57,10 +58,10 @@ def verify(path: Path) -> None:
             _copy(archive, name, expected, None, path.name)
 
 
-def unpack(path: Path, folder: Path) -> dict[str, int]:
-    """Into a folder of its own; returns the counts. raises StorageError (damaged, foreign, hostile, too large)"""
+def unpack(path: Path, folder: Path) -> None:
+    """Into a folder of its own. raises StorageError (damaged, foreign, hostile, too large)"""
     with _opened(path) as (archive, manifest):
-        _refuse_what_is_too_large(archive, manifest, folder, path)
+        _refuse_what_is_too_large(manifest, folder, path)
         for name, expected in manifest["files"].items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,6 @@ def unpack(path: Path, folder: Path) -> dict[str, int]:
                 _copy(archive, name, expected, stream, path.name)
                 stream.flush()
                 os.fsync(stream.fileno())
-    return manifest["counts"]
 
 
 def no_backup(name: str, why: str) -> StorageError:
@@ -92,6 +92,8 @@ def _add(archive: zipfile.ZipFile, name: str, path: Path) -> dict[str, Any]:
 def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, Mapping[str, Any]]]:
     try:
         with zipfile.ZipFile(path) as archive:
+            if other := [member for member in archive.infolist() if member.compress_type not in _PACKED]:
+                raise no_backup(path.name, f"{other[0].filename!r} in it is packed in another way")
             yield archive, _manifest(archive, path.name)
     except FileNotFoundError:
         raise StorageError(f"there is no backup {path.name!r}") from None
@@ -111,7 +113,7 @@ def _manifest(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
         # Only names that a backup can hold: nothing is ever written outside the folder.
         odd = [member for member in members if not _MEMBER.fullmatch(member)]
         fits = all(_is_description(member, described) for member, described in members.items())
-        if odd or not fits or FILE_NAME not in members or not isinstance(manifest["counts"], dict):
+        if odd or not fits or FILE_NAME not in members:
             raise ValueError(f"its list of files is wrong {odd[:1]}")
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise no_backup(name, str(error)) from error
@@ -126,9 +128,7 @@ def _is_description(name: str, described: Mapping[str, Any]) -> bool:
     return name == FILE_NAME or digest == name.rpartition("/")[2]
 
 
-def _refuse_what_is_too_large(
-    archive: zipfile.ZipFile, manifest: Mapping[str, Any], folder: Path, backup: Path
-) -> None:
+def _refuse_what_is_too_large(manifest: Mapping[str, Any], folder: Path, backup: Path) -> None:
     sizes = {name: described["size"] for name, described in manifest["files"].items()}
     # Originals lie in it as they are: together they can't be larger than the file itself.
     if sum(size for name, size in sizes.items() if name != FILE_NAME) > backup.stat().st_size:

@@ -188,7 +188,7 @@ class LocalFileStore:
                         yield path
 
     def _path(self, content_hash: str) -> Path:
-        if not _HASH.fullmatch(content_hash):
+        if not is_hash(content_hash):
             raise StorageError(f"{content_hash!r} is not the SHA-256 of a file")
         return self.folder / content_hash[:2] / content_hash
 
@@ -198,6 +198,11 @@ class LocalFileStore:
             yield
         except OSError as error:
             raise file_error(error, self._data_name) from error
+
+
+def is_hash(value: object) -> bool:
+    """Whether it's what an original can be called by."""
+    return isinstance(value, str) and _HASH.fullmatch(value) is not None
 
 
 def write_whole(path: Path, data: bytes | memoryview, *, fault: Callable[[str], None] = no_fault) -> None:

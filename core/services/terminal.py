@@ -102,7 +102,7 @@ def problems_text(problems: Sequence[Problem]) -> str:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 def progress_text(done: int, total: int) -> str:

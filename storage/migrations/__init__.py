@@ -36,7 +36,7 @@ def upgrade(database: Database, *, to: str = NEWEST) -> None:
         found = _version(connection, database.data_dir)
     if found == to:
         return
-    known = _known_versions()
+    known = known_versions()
     if found is not None and found not in known:
         raise NewerDatabaseError(
             f"the data folder {database.data_dir.name!r} was written by a newer Footnote (format {found}, this one "
@@ -65,7 +65,8 @@ def _version(connection: Connection, data_dir: Path) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def _known_versions() -> set[str]:
+def known_versions() -> set[str]:
+    """The formats that this program can bring up to date."""
     return {path.name.split("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py")}
 
 

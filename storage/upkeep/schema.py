@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from core.records import Problem
 from storage.database import Database
 from storage.generation import advance
-from storage.migrations import migrate
+from storage.migrations import NEWEST, migrate
 from storage.tables import metadata
 
 _NAMED = text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type != 'table', rowid")
@@ -23,23 +23,18 @@ def missing_parts(connection: Connection, *, full: bool) -> Iterator[Problem]:
     """Tables that can be made again; a full look also compares indexes and triggers with those of a new database."""
     there = _statements(connection)
     if full:
-        odd = [name for name, sql in _wanted().items() if there.get(name) != sql and not _is_keywords(name)]
+        odd = [name for name, sql in parts_of_format().items() if there.get(name) != sql and not _is_keywords(name)]
     else:
         odd = sorted(metadata.tables.keys() - there.keys())
     if odd:
         yield Problem("missing_parts", f"{len(odd)} parts of the database are missing or wrong, first {odd[0]!r}")
 
 
-def foreign_parts(connection: Connection) -> list[str]:
-    """Tables, indexes, triggers and views that no Footnote of this version makes."""
-    return sorted(name for name in _statements(connection).keys() - _wanted().keys() if not name.startswith("sqlite_"))
-
-
 def make_missing_parts(database: Database) -> None:
     """Tables that are made again are empty; what stood in them is missing then, and mended as such."""
     with database.write() as connection:
         there = _statements(connection)
-        for name, sql in _wanted().items():
+        for name, sql in parts_of_format().items():
             if there.get(name) == sql or _is_keywords(name):
                 continue
             kind = sql.split()[1]
@@ -53,7 +48,7 @@ def make_missing_parts(database: Database) -> None:
 
 def rebuild_keyword_index(database: Database) -> None:
     """The FTS5 table with its triggers, whatever is left of it, made anew from the segments' terms."""
-    wanted = {name: sql for name, sql in _wanted().items() if _is_keywords(name)}
+    wanted = {name: sql for name, sql in parts_of_format().items() if _is_keywords(name)}
     with database.write() as connection:
         for name, sql in wanted.items():
             if sql.startswith("CREATE TRIGGER"):
@@ -79,12 +74,12 @@ def _drop_keyword_table(connection: Connection) -> None:
 
 
 @cache
-def _wanted() -> dict[str, str]:
-    """What a database has that was made just now: the migrations are the only place that knows."""
+def parts_of_format(version: str = NEWEST) -> dict[str, str]:
+    """Name and SQL of what a database has that was made just now: the migrations are the only place that knows."""
     engine = create_engine("sqlite://")
     try:
         with engine.begin() as connection:
-            migrate(connection)
+            migrate(connection, version)
             return _statements(connection)
     finally:
         engine.dispose()

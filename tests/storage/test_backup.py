@@ -1,9 +1,12 @@
 """A backup holds everything; a restore brings it back whole or changes nothing."""
 
 import contextlib
+import gzip
 import hashlib
 import json
+import os
 import sqlite3
+import time
 import zipfile
 from pathlib import Path
 
@@ -177,16 +180,123 @@ def test_a_damaged_or_hostile_backup_is_refused_and_nothing_is_left(backup, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data"]
 
 
-def test_a_database_with_parts_that_are_not_footnotes_is_refused(backup, tmp_path):
+def changed(backup, *statements):
+    """The backup with its database changed by `statements`, and a checksum that is right."""
+    path = backup.with_name("db")
     with zipfile.ZipFile(backup) as archive:
-        (tmp_path / "db").write_bytes(archive.read("footnote.db"))
-    with contextlib.closing(sqlite3.connect(tmp_path / "db")) as connection:
-        connection.execute("CREATE TRIGGER spy AFTER INSERT ON messages BEGIN DELETE FROM documents; END")
-        connection.commit()
-    rewrite(backup, forged_database((tmp_path / "db").read_bytes()))
-    with pytest.raises(StorageError, match=r"its database holds 'spy', which isn't Footnote's"):
+        path.write_bytes(archive.read("footnote.db"))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    rewrite(backup, forged_database(path.read_bytes()))
+    path.unlink()
+
+
+SPY = "AFTER INSERT ON messages BEGIN DELETE FROM documents; END"
+
+
+@pytest.mark.parametrize(
+    ("statements", "named"),
+    [
+        ([f"CREATE TRIGGER spy {SPY}"], "spy"),
+        (["DROP TRIGGER segments_fts_insert", f"CREATE TRIGGER segments_fts_insert {SPY}"], "segments_fts_insert"),
+        (["ALTER TABLE documents RENAME TO kept", "CREATE VIEW documents AS SELECT * FROM kept"], "documents"),
+        (["DROP TABLE settings", "CREATE VIEW settings AS SELECT name, title AS value FROM conversations"], "settings"),
+        (["DROP INDEX jobs_state", "CREATE UNIQUE INDEX jobs_state ON jobs (state)"], "jobs_state"),
+        (["ALTER TABLE documents ADD COLUMN more TEXT"], "documents"),
+        (["DROP TABLE segments_fts", "CREATE VIEW segments_fts_data AS SELECT 1"], "segments_fts_data"),
+    ],
+)
+def test_a_database_with_parts_that_are_not_footnotes_is_refused(backup, tmp_path, statements, named):
+    changed(backup, *statements)
+    with pytest.raises(StorageError, match=rf"its database holds '{named}', which isn't Footnote's"):
         restore_backup(backup, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.zip", "data"]
+
+
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_database_of_an_older_format_is_restored_and_its_program_parts_are_looked_at_too(tmp_path, version):
+    old = tmp_path / "old.db"
+    old.write_bytes(gzip.decompress((Path(__file__).parent / f"format-{version}.db.gz").read_bytes()))
+    counts = restore_backup(old, tmp_path / "new")
+    assert (counts["documents"], counts["files"]) == ({"0001": 2, "0002": 4}[version], 0)
+    assert counts["missing_originals"] == {"0001": 2, "0002": 3}[version]  # two of the four have the same
+    with contextlib.closing(sqlite3.connect(old)) as connection:
+        connection.execute("DROP TRIGGER segments_fts_delete")
+        connection.execute("CREATE TRIGGER segments_fts_delete AFTER UPDATE ON jobs BEGIN DELETE FROM texts; END")
+    with pytest.raises(StorageError, match="'segments_fts_delete', which isn't Footnote's"):
+        restore_backup(old, tmp_path / "newer")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old.db"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE texts SET content_hash = x'0102'",
+        "INSERT INTO jobs SELECT 99, 'ingest', 'failed', 'a', '{\"content_hash\": 7}', "
+        "0, '', '', '{}', '', 0, 0, NULL, NULL, 0, 0",
+    ],
+)
+def test_an_original_that_is_called_by_no_hash_is_refused(backup, tmp_path, statement):
+    changed(backup, statement)
+    with pytest.raises(StorageError, match=r"names the original (b'\\x01\\x02'|7), which isn't the SHA-256 of a file"):
+        restore_backup(backup, tmp_path / "new")
+
+
+def test_details_that_are_no_json_are_one_sentence(backup, tmp_path):
+    row = "99, 'ingest', 'failed', 'a', 'no json', 0, '', '', '{}', '', 0, 0, NULL, NULL, 0, 0"
+    changed(backup, f"INSERT INTO jobs SELECT {row}")
+    with pytest.raises(StorageError, match="its database can't be read: malformed JSON"):
+        restore_backup(backup, tmp_path / "new")
+
+
+def test_a_member_that_is_packed_as_no_backup_is_is_refused(backup, tmp_path):
+    with zipfile.ZipFile(backup) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(backup, "w", zipfile.ZIP_LZMA) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    packed = bytearray(backup.read_bytes())
+    packed[60:90] = bytes(30)  # and damaged, which raises an error of its own kind
+    backup.write_bytes(packed)
+    with pytest.raises(StorageError, match=r"'footnote.db' in it is packed in another way"):
+        restore_backup(backup, tmp_path / "new")
+
+
+def test_what_a_backup_says_to_hold_is_counted_anew(backup, tmp_path):
+    def boast(name, data):
+        return json.dumps({**json.loads(data), "counts": {"all your base": [1]}}) if name == "manifest.json" else data
+
+    rewrite(backup, boast)
+    counts = restore_backup(backup, tmp_path / "new")
+    assert counts == {"documents": 1, "segments": 2, "conversations": 1, "files": 1}
+
+
+def test_a_backup_may_be_called_as_the_database_is(folder, tmp_path):
+    with Database(folder) as database:
+        write_backup(database, LocalFileStore(folder), tmp_path / "footnote.db")
+    assert restore_backup(tmp_path / "footnote.db", tmp_path / "new")["documents"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "footnote.db", "new"]
+
+
+def test_a_database_in_use_is_not_taken_for_a_backup(folder, tmp_path):
+    with Database(folder) as database:
+        SqliteConversationStore(database).create("Written last, and not in the file yet")
+        with pytest.raises(StorageError, match=r"'footnote.db' is a database in use.*--data \S*data'? backup FILE"):
+            restore_backup(folder / "footnote.db", tmp_path / "new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+    counts = restore_backup(folder / "footnote.db", tmp_path / "new")  # closed; its originals lie beside it
+    assert counts == {"documents": 1, "segments": 2, "conversations": 2, "files": 1}
+
+
+def test_a_restore_that_was_killed_is_swept_by_the_next_one_whatever_its_name(backup, tmp_path):
+    killed, young = tmp_path / ".footnote-restoring-1", tmp_path / ".footnote-restoring-2"
+    for folder in (killed, young):
+        (folder / "other").mkdir(parents=True)
+    yesterday = time.time() - 25 * 3600
+    os.utime(killed, (yesterday, yesterday))
+    restore_backup(backup, tmp_path / "new")
+    assert (killed.exists(), young.exists()) == (False, True)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.7, 0.99])

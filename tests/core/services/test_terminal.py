@@ -1,4 +1,4 @@
-from core.services.terminal import marked
+from core.services.terminal import counts_text, marked
 
 
 def test_each_sentence_says_what_supports_it():
@@ -10,3 +10,7 @@ def test_each_sentence_says_what_supports_it():
     ]
     assert marked(answer, sentences) == "It costs 25 euros [2]. It is red. ⚠ nothing supports this\n\nHello!"
     assert marked(answer, []) == answer
+
+
+def test_counts_are_named_in_words():
+    assert counts_text({"files": 3, "missing_originals": 1}) == "3 files, 1 missing originals"
