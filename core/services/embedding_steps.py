@@ -31,6 +31,8 @@ class EmbeddingSteps:
 
         A stopped file's `vectors` stay None. raises ModelError, StoppedError when closing
         """
+        for item in prepared:
+            item.embedded = 0  # after a failure it may come again
         texts, owners = _texts_and_owners(prepared)
         vectors = self._known(texts)
         for key in vectors:

@@ -180,16 +180,24 @@ class IndexingService:
 
     def _embed_files(self) -> None:
         while prepared := self._handover.take(_EMBED_TOGETHER_SEGMENTS):
-            try:
-                self._embedding.embed(prepared, self._closing)
-            except Exception as error:  # noqa: BLE001 the edge of a thread: every job gets its own end
+            for item in self._with_vectors(prepared):
+                self._embedded.put(item)
+                del item
+            del prepared
+        self._embedded.put(None)
+
+    def _with_vectors(self, prepared: list[Prepared]) -> list[Prepared]:
+        """Those that could be embedded: of files that share a pass, a bad one fails alone."""
+        try:
+            self._embedding.embed(prepared, self._closing)
+        except Exception as error:  # noqa: BLE001 the edge of a thread: every job gets its own end
+            if len(prepared) == 1 or isinstance(error, StoppedError):
                 for item in prepared:
                     self._fail(item.job, error)
-                continue
-            for item in prepared:
-                self._embedded.put(item)
-            del prepared, item
-        self._embedded.put(None)
+                return []
+        else:
+            return prepared
+        return [item for one in prepared for item in self._with_vectors([one])]
 
     def _save_files(self) -> None:
         """A thread of its own: waiting for the disk leaves the processor to the next batch."""

@@ -381,6 +381,25 @@ def test_what_nobody_foresaw_fails_one_file_with_one_sentence(tmp_path, caplog):
     assert "inner secret" in caplog.text
 
 
+def test_one_bad_text_fails_only_its_file(tmp_path):
+    class Faulty(SlowModel):
+        def embed_request(self, request):
+            response = super().embed_request(request)
+            if any("poison" in text for text in request.inputs):
+                raise ZeroDivisionError
+            time.sleep(2 if "Slow" in request.inputs[0] else 0)
+            return response
+
+    model = Faulty()
+    with opened(tmp_path / "data", model) as parts:
+        for text in (b"Slow, so that the others share a pass.", b"One pump.", b"poison", b"Another pump."):
+            parts.library.add_bytes("a.txt", text)
+        jobs = parts.run()
+    assert [job.state for job in jobs] == ["done", "done", "failed", "done"]
+    assert max(model.batches) > 1
+    assert [job.result["tokens"] > 0 for job in jobs if job.state == "done"] == [True] * 3
+
+
 def test_a_missing_model_is_said_and_a_retry_works_once_it_is_there(tmp_path):
     there = []
 
