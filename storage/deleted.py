@@ -36,11 +36,16 @@ def delete_document(change: Change, document_id: int) -> None:
 
 
 def undelete_document(change: Change, document_id: int) -> None:
-    """raises NotFoundError (purged, or never deleted); ConfigError (another document has its source by now)"""
+    """One that is back already, from another window, stays as it is.
+
+    raises  NotFoundError (purged, or never there); ConfigError (another document has its source by now)
+    """
     connection = change.connection
     row = connection.execute(select(deleted_documents).where(deleted_documents.c.id == document_id)).one_or_none()
     if row is None:
-        raise NotFoundError(f"document {document_id} can't be brought back; it's gone for good, or was never deleted")
+        if connection.execute(select(documents.c.id).where(documents.c.id == document_id)).first():
+            return
+        raise NotFoundError(f"document {document_id} can't be brought back; it's gone for good, or was never there")
     collection_id = ensured_collection_id(connection, row.collection)
     _refuse_taken(connection, row, collection_id)
     change.advance()

@@ -156,7 +156,7 @@ class SqliteDocumentStore:
     def undelete(self, document_id: int) -> DocumentRecord:
         """Back with its id, segments and vectors, and its collection where that is gone.
 
-        raises  NotFoundError (purged, or never deleted); ConfigError (another document has its source by now)
+        raises  NotFoundError (purged, or never there); ConfigError (another document has its source by now)
         """
         with self._change() as change:
             deleted.undelete_document(change, document_id)

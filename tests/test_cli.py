@@ -136,7 +136,7 @@ def test_a_deleted_document_is_listed_and_comes_back_as_it_was_until_it_goes_for
     assert run("undelete", document["id"])[:2] == (0, [{"undeleted": document}])
     assert run("search", "pump")[1][0]["results"] == before
     status, found, err = run("undelete", document["id"])
-    assert (status, found, len(err.splitlines())) == (1, [], 1) and "gone for good, or was never deleted" in err
+    assert (status, found, len(err.splitlines())) == (1, [], 1) and "gone for good, or was never there" in err
 
     run("delete", document["id"])
     assert run("delete", document["id"], "--for-good")[0] == 0  # of what is deleted already

@@ -88,7 +88,7 @@ def draw_job(job: JobRecord) -> None:
     with st.container(key=f"job_{job.id}", gap="xxsmall" if job.state in JOB_ENDED else "small"):
         if job.state not in JOB_ENDED:
             bar, button = st.columns([6, 1], vertical_alignment="center")
-            label = f"{literal(job.name)} · {literal(job.phase or t('jobs.waiting'))}"
+            label = f"{literal(job.name)} · {literal(job.phase or t('jobs.waiting'))}{_percent(job)}"
             bar.progress(min(max(job.progress, 0.0), 1.0), text=label)
             stop = guarded(get_services().library.stop_job)
             button.button(t("jobs.stop"), key=f"stop_{job.id}", on_click=stop, args=(job.id,), type="tertiary")
@@ -103,6 +103,11 @@ def draw_job(job: JobRecord) -> None:
             if job.state in _FAILED:
                 dismiss, ids = guarded(_dismiss), [job.id]
                 st.button(t("jobs.dismiss"), key=f"dismiss_{job.id}", on_click=dismiss, args=(ids,), type="tertiary")
+
+
+def _percent(job: JobRecord) -> str:
+    """For a file that takes its time: a bar alone doesn't say whether it moves."""
+    return f" · {job.progress:.0%}" if 0.01 <= job.progress < 1 else ""
 
 
 def outcome(job: JobRecord) -> str:
