@@ -121,7 +121,16 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
         )
         limits = settings.parse_timeout_s, settings.parse_memory_mb
         reader = opened.enter_context(ParsingWorker(*limits, is_busy=lambda: gate.is_answering))
-        indexing = IndexingService(documents, files, jobs, reader, model, gate=gate, pipeline=pipeline_of(settings))
+        indexing = IndexingService(
+            documents,
+            files,
+            jobs,
+            reader,
+            model,
+            gate=gate,
+            pipeline=pipeline_of(settings),
+            each_hour=partial(documents.purge_deleted, older_than_s=settings.undo_hours * 3600),
+        )
         opened.callback(indexing.close)
         library = LibraryService(
             documents,

@@ -49,6 +49,7 @@ class IndexingService:
     lease_s      a job whose process is gone is free again after so long; at once if that was on this computer and a
                  process starts
     poll_s       how often it looks for jobs that another process added
+    each_hour    done beside it, for as long as it runs, every `hour_s` seconds
     """
 
     def __init__(
@@ -64,6 +65,8 @@ class IndexingService:
         lease_s: float = 10.0,
         heartbeat_s: float = 3.0,
         poll_s: float = 0.7,
+        each_hour: Callable[[], object] = lambda: None,
+        hour_s: float = 3600.0,
     ) -> None:
         self._jobs, self._reader, self._model = jobs, reader, model
         self._needs_model = threading.Event()
@@ -73,6 +76,7 @@ class IndexingService:
         self._embedding = EmbeddingSteps(documents, model, gate)
         self._running = RunningJobs(jobs, owner_name(), lease_s=lease_s, heartbeat_s=heartbeat_s, look_s=poll_s)
         self._poll_s = poll_s
+        self._each_hour, self._hour_s = each_hour, hour_s
         self._handover = Handover()
         self._embedded: queue.Queue[Prepared | None] = queue.Queue(_SAVE_AHEAD_FILES)
         self._closing = threading.Event()
@@ -97,6 +101,7 @@ class IndexingService:
                 ("save", self._save_files),
                 ("heartbeat", lambda: self._running.watch(self._closing, self._wait_for_stop)),
                 ("warm-up", self._warm_up),
+                ("hourly", self._do_each_hour),
             ):
                 thread = threading.Thread(target=work, name=f"indexing-{name}", daemon=True)
                 self._threads.append(thread)
@@ -225,6 +230,15 @@ class IndexingService:
             warm_up()
         except FootnoteError as error:
             logger.warning("the embedding model isn't ready: %s", error)
+
+    def _do_each_hour(self) -> None:
+        while not self._closing.wait(self._hour_s):
+            try:
+                self._each_hour()
+            except StorageError as error:
+                logger.warning("not done this hour: %s", error)
+            except Exception:  # the edge of a thread
+                logger.exception("not done this hour: something unforeseen happened")
 
     def _wait_for_stop(self, seconds: float) -> bool:
         was_woken = self._new_stop.wait(seconds)

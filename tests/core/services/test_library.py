@@ -1,5 +1,6 @@
 import io
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,30 @@ def test_the_time_to_undo_ends_while_the_app_runs(parts, ask):
         with pytest.raises(NotFoundError, match="can't be brought back"):
             parts.library.undelete(document.id)
     assert list(parts.files.hashes()) == []
+
+
+def test_what_was_deleted_long_ago_goes_while_the_app_runs_and_nobody_asks(tmp_path):
+    calls = []
+
+    def sweep():
+        calls.append(1)
+        if len(calls) == 1:
+            raise StorageError("the disk is full")
+        if len(calls) == 2:
+            raise ZeroDivisionError
+        parts.library.sweep_deleted()
+
+    with opened(tmp_path / "data", each_hour=sweep, hour_s=0.5) as parts:
+        parts.library.add_bytes("a.txt", b"One pump.")
+        parts.run()
+        parts.library.delete(parts.library.documents()[0].id)
+        with parts.database.write() as connection:
+            connection.execute(text("UPDATE deleted_documents SET deleted = deleted - 86401"))
+        deadline = time.monotonic() + 20
+        while list(parts.files.hashes()):
+            assert time.monotonic() < deadline, "it wasn't purged"
+            time.sleep(0.02)
+        assert parts.documents.deleted() == []
 
 
 def test_without_hours_to_undo_a_delete_is_for_good(parts):
