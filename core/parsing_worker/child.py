@@ -11,6 +11,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 # Thread stacks and allocator arenas take addresses without taking memory.
 _ADDRESS_SLACK_BYTES = 512 * 1024 * 1024
+_LOOK_EVERY_S = 0.05  # whether the pause is over
 
 
 def main() -> None:
@@ -112,18 +114,20 @@ class _Pause:
     """
 
     def __init__(self) -> None:
-        self._may_run = threading.Event()
-        self._may_run.set()
+        self._is_set = False
         if os.name == "posix":
-            signal.signal(signal.SIGUSR1, lambda *_: self._may_run.wait())
+            signal.signal(signal.SIGUSR1, self._wait)
             signal.siginterrupt(signal.SIGUSR1, False)
 
     def set(self, is_paused: bool) -> None:
-        if not is_paused:
-            self._may_run.set()
-        elif os.name == "posix":
-            self._may_run.clear()
+        self._is_set = is_paused
+        if is_paused and os.name == "posix":
             signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+    def _wait(self, *_: object) -> None:
+        # No lock, so no `Event`: the next signal may come in here, and would wait for what this one holds.
+        while self._is_set:
+            time.sleep(_LOOK_EVERY_S)
 
 
 def _receive(stream: BinaryIO, incoming: queue.SimpleQueue, pause: _Pause) -> None:
@@ -134,7 +138,7 @@ def _receive(stream: BinaryIO, incoming: queue.SimpleQueue, pause: _Pause) -> No
                 pause.set(request["pause"])
             else:
                 incoming.put((request, read_frame(stream) if request.get("bytes") else None))
-    except (EOFError, OSError):
+    except (EOFError, OSError, ValueError):
         os._exit(0)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -22,12 +23,15 @@ _TAIL_LINES = 30
 
 
 class WorkerProcess:
-    """Started on construction. `answers` holds (header, text or None) pairs; None is the end of the process."""
+    """Started on construction. `answers` holds (header, text or None) pairs; None: no more will come.
 
-    def __init__(self) -> None:
+    command  the program that answers
+    """
+
+    def __init__(self, command: Sequence[str] = (sys.executable, "-m", "core.parsing_worker.child")) -> None:
         paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "core.parsing_worker.child"],
+            list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -104,7 +108,12 @@ class WorkerProcess:
                 header = read_json(self.process.stdout)
                 text = read_frame(self.process.stdout).decode("utf-8") if "document" in header else None
                 self.answers.put((header, text))
-        except (EOFError, OSError, ValueError):
+        except (EOFError, OSError):
+            logger.debug("the parsing worker said its last")
+        except (ValueError, OverflowError, MemoryError, RecursionError) as error:
+            # Memory that a damaged file has overwritten: whoever waits hears it as a crash.
+            logger.warning("the parsing worker answered nonsense: %s", error)
+        finally:
             self.answers.put(None)
 
     def _drain_log(self) -> None:

@@ -41,7 +41,11 @@ def read_frame(stream: BinaryIO) -> bytes:
 
 
 def read_json(stream: BinaryIO) -> dict:
-    return json.loads(read_frame(stream).decode("utf-8", "surrogatepass"))
+    """raises EOFError; ValueError for everything that is no JSON object."""
+    value = json.loads(read_frame(stream).decode("utf-8", "surrogatepass"))
+    if not isinstance(value, dict):
+        raise ValueError(f"a JSON object was due, not {type(value).__name__}")
+    return value
 
 
 def document_header(document: Document) -> dict:

@@ -105,7 +105,7 @@ class ParsingWorker:
                         self._send({"go_on": True})
             except GeneratorExit:
                 if not is_last:
-                    self._send({"go_on": False})
+                    self._end_parts()
                 raise
 
     @contextmanager
@@ -149,6 +149,13 @@ class ParsingWorker:
         """raises OSError where the process is gone"""
         if self._worker:
             self._worker.send(dict(request), data)
+
+    def _end_parts(self) -> None:
+        try:
+            self._send({"go_on": False})
+        except OSError:
+            # Its crash is nobody's error any more, and may not meet the next file.
+            self._discard()
 
     def warm(self) -> None:
         """Start the process now, so that the first file doesn't wait about a second for it."""

@@ -13,6 +13,7 @@ import pytest
 from core.errors import DocumentError, PasswordError, StoppedError, UnsupportedFileError
 from core.parsers import auto_parser
 from core.parsing_worker import ParsingWorker
+from core.parsing_worker.process import WorkerProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,6 +99,29 @@ def test_parts_that_nobody_wants_leave_the_worker_fit_for_the_next_file(worker, 
     assert worker.parse(b"next", "a.txt").text == "next" and worker._worker.process.pid == pid
 
 
+def test_closing_parts_whose_worker_died_meanwhile_is_no_error(tmp_path):
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf("Page", 130))
+    with ParsingWorker(timeout_s=60, memory_mb=512) as worker:
+        parts = worker.parse_parts(path, "a.pdf")
+        next(parts)
+        os.kill(worker._worker.process.pid, signal.SIGKILL)
+        worker._worker.process.wait()
+        parts.close()
+        assert worker.parse(b"next", "a.txt").text == "next"
+
+
+@pytest.mark.parametrize("frame", [b"5", b"[]", b"null", b"{", b"[" * 50_000, b"\xff"])
+def test_an_answer_that_is_none_is_the_end_of_the_answers(frame):
+    code = "import sys; sys.stdout.buffer.write(bytes.fromhex(sys.argv[1])); sys.stdout.flush(); sys.stdin.read()"
+    process = WorkerProcess([sys.executable, "-c", code, (len(frame).to_bytes(8, "big") + frame).hex()])
+    try:
+        assert process.answers.get(timeout=20) is None
+        assert process.is_alive
+    finally:
+        process.kill()
+
+
 def test_errors_of_parts_keep_their_type(worker, tmp_path):
     with pytest.raises(DocumentError, match=r"^'gone.txt' can't be opened: No such file"):
         next(worker.parse_parts(tmp_path / "gone.txt", "gone.txt"))
@@ -130,6 +154,38 @@ def test_reading_pauses_while_others_go_first_and_that_time_does_not_count(tmp_p
         busy.clear()
         reader.join()
         assert done[0].text.startswith("a")
+
+
+@pytest.fixture
+def reading(tmp_path):
+    """A worker process that has begun with a file of some seconds."""
+    path = tmp_path / "slow.html"
+    path.write_bytes(b"<html>" + b"<p>a</p>" * 20_000)
+    process = WorkerProcess()
+    try:
+        assert process.answers.get(timeout=60) == ({"ready": True}, None)
+        process.send({"file_name": path.name, "path": str(path), "password": None, "memory_mb": 2048})
+        yield process
+    finally:
+        process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere reading pauses only between parts")
+def test_pauses_that_follow_each_other_at_once_do_not_hang_it(reading):
+    for _ in range(3_000):
+        reading.pause(True)
+    reading.pause(False)
+    header, _ = reading.answers.get(timeout=60)
+    assert "document" in header
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere reading pauses only between parts")
+def test_a_paused_worker_ends_when_its_input_closes(reading):
+    reading.pause(True)
+    time.sleep(1.0)  # a call of the parser's library may be under way
+    assert reading.is_alive and reading.answers.empty()
+    reading.process.stdin.close()
+    assert reading.process.wait(timeout=20) == 0
 
 
 def test_a_stop_is_heard_while_others_go_first(worker, tmp_path):
