@@ -18,11 +18,12 @@ from core.domain import EmbeddingRequest
 from core.errors import ModelError
 from core.protocols import ComputeGate, EmbeddingModel, Maintenance
 from core.records import Problem
-from core.services.library import LibraryService
+from core.services.library import REINDEX, LibraryService
 
 logger = logging.getLogger(__name__)
 
-# Mended at the start without asking: rebuilt from the truth, brought back, moved aside or embedded; nothing is removed.
+# Mended at the start without asking: rebuilt from the truth, brought back, moved aside or embedded. Nothing is removed
+# but vectors that no search can use, which are made again, and half-written files that a crash left.
 SAFE = frozenset(
     {
         "no_generation",
@@ -39,6 +40,7 @@ SAFE = frozenset(
     }
 )
 _READ_ANEW = frozenset({"no_segments", "wrong_slices", "lost_segments", "lost_details"})
+_IN_VAIN = ("failed", "needs_password")
 
 
 class UpkeepService:
@@ -84,7 +86,7 @@ class UpkeepService:
         """Mends what it can, reads anew what has to be, and returns what a check finds afterwards."""
         maintenance = self._maintenance()
         left = maintenance.repair(problems, full=full)
-        if self._read_anew(left):
+        if self._read_anew(left, again=True):
             self._run_jobs()
             left = maintenance.repair(maintenance.check(full=full), full=full)
         self.left = tuple(left)
@@ -100,14 +102,25 @@ class UpkeepService:
         """Ends a repair between two batches of embedding."""
         self._closing.set()
 
-    def _read_anew(self, problems: Sequence[Problem]) -> list[Problem]:
-        """Queues a job for each document that has to be read again; returns the problems that this will mend."""
+    def _read_anew(self, problems: Sequence[Problem], *, again: bool = False) -> list[Problem]:
+        """Queues one job for each document that has to be read again; returns the problems that this will mend.
+
+        again  also what was read again in vain: a person asks, who may have changed something since
+        """
         wanted = [problem for problem in problems if problem.kind in _READ_ANEW and problem.document_ids]
-        busy = {job.payload.get("document_id") for job in self._library.jobs(active_only=True)} if wanted else set()
-        for problem in wanted:
-            for document_id in set(problem.document_ids) - busy:
+        states = self._last_readings() if wanted else {}
+        in_vain = set() if again else {document_id for document_id, state in states.items() if state in _IN_VAIN}
+        wanted = [problem for problem in wanted if in_vain.isdisjoint(problem.document_ids)]
+        for document_id in sorted({document_id for problem in wanted for document_id in problem.document_ids}):
+            if states.get(document_id) not in ("waiting", "running"):
                 self._library.reindex(document_id)
         return wanted
+
+    def _last_readings(self) -> dict[int | None, str]:
+        """The state of each document's newest job that reads it again, by the document's id."""
+        # Such jobs belong to no batch; asked for by it, they aren't cut off at the newest few.
+        oldest_first = reversed(self._library.jobs(batch=""))
+        return {job.payload.get("document_id"): job.state for job in oldest_first if job.kind == REINDEX}
 
     def _maintenance(self) -> Maintenance:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.bootstrap import Services, build_services
 from core.settings import Settings
+from storage.upkeep.losses import LOST_DETAILS
 
 
 def services_on(folder, **chosen) -> Services:
@@ -81,3 +83,52 @@ def test_a_repair_that_is_stopped_leaves_the_rest_for_the_next_start(folder):
     with closing(services_on(folder)) as services:
         services.maintenance.look_after()
         assert services.maintenance.left == ()
+
+
+def readings(services) -> list[str]:
+    """States of the jobs that read a document again, newest first."""
+    return [job.state for job in services.library.jobs() if job.kind == "reindex"]
+
+
+def test_a_document_with_two_problems_is_read_again_once(folder):
+    change(folder, "DELETE FROM segments")
+    change(folder, f"""UPDATE texts SET warnings = '["{LOST_DETAILS}"]'""")
+    with closing(services_on(folder)) as services:
+        kinds = {problem.kind for problem in services.maintenance.look()}
+        assert kinds >= {"no_segments", "lost_details"}
+        services.maintenance.look_after()
+        assert readings(services) == ["waiting"]
+        services.maintenance.look_after()  # of another process, say
+        assert readings(services) == ["waiting"]
+        services.indexing.run_until_idle()
+        assert services.maintenance.look() == []
+
+
+def test_what_was_read_again_in_vain_is_said_and_tried_again_only_when_a_person_asks(folder):
+    change(folder, "DELETE FROM segments")
+    (folder / "originals").rename(folder / "away")
+    with closing(services_on(folder)) as services:
+        services.maintenance.look_after()
+        services.indexing.run_until_idle()
+        assert readings(services) == ["failed"]
+    with closing(services_on(folder)) as services:
+        services.maintenance.look_after()
+        assert readings(services) == ["failed"]
+        assert "no_segments" in {problem.kind for problem in services.maintenance.left}
+        shutil.rmtree(folder / "originals", ignore_errors=True)
+        (folder / "away").rename(folder / "originals")
+        assert services.maintenance.repair(services.maintenance.check()) == []
+        assert readings(services) == ["done", "failed"]
+
+
+def test_a_document_that_is_about_to_be_read_again_is_found_among_many_jobs(folder):
+    change(folder, "DELETE FROM segments")
+    with closing(services_on(folder)) as services:
+        services.maintenance.look_after()
+        columns = "kind, state, name, payload, progress, phase, reason, result, batch, attempts, stop_requested"
+        rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT"
+        values = "'ingest', 'waiting', 'a.txt', '{}', 0, '', '', '{}', '', 0, 0, 0, 0 FROM n"
+        change(folder, f"INSERT INTO jobs ({columns}, created, updated) {rows} {values}")
+        services.maintenance.look_after()
+        change(folder, "DELETE FROM jobs WHERE kind = 'ingest'")
+        assert readings(services) == ["waiting"]
