@@ -12,9 +12,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
-from core.errors import FootnoteError, PartsGoneError, StoppedError, StorageError
+from core.errors import FootnoteError, StoppedError, StorageError
 from core.gate import PriorityGate
 from core.parsers.parts import PART_CHARS
 from core.pipeline import Pipeline
@@ -23,6 +22,7 @@ from core.records import SaveResult
 from core.services.embedding_steps import EmbeddingSteps
 from core.services.handover import Handover
 from core.services.indexing_steps import FileReader, IndexingSteps
+from core.services.job_ends import JobEnds
 from core.services.owners import owner_name
 from core.services.prepared import SAVING, Prepared
 from core.services.running_jobs import RunningJob, RunningJobs
@@ -83,6 +83,8 @@ class IndexingService:
         self._new_job, self._new_stop, self._job_ended = threading.Event(), threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
         self._start_lock = threading.Lock()
+        begin_again, ended = self._new_job.set, self._job_ended.set
+        self._ends = JobEnds(self._running, self._steps.discard, self._closing, begin_again=begin_again, ended=ended)
 
     def start(self, *, load_model: bool = True) -> None:
         """Begins to work, once; a second call does nothing.
@@ -119,7 +121,7 @@ class IndexingService:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         for job in self._running.all():
-            self._settle(job, lambda job=job: self._running.release(job))
+            self._ends.settle(job, lambda job=job: self._running.release(job))
         self._reader.close()
 
     def wake(self) -> None:
@@ -166,7 +168,7 @@ class IndexingService:
         self._wait_for_twin(job)
         outcome = self._steps.prepare(job, self._closing)
         if isinstance(outcome, SaveResult):
-            self._done(job, outcome)
+            self._ends.done(job, outcome)
             return
         for item in outcome:
             if not self._handover.put(item):
@@ -198,7 +200,7 @@ class IndexingService:
         except Exception as error:  # noqa: BLE001 the edge of a thread: every job gets its own end
             if len(prepared) == 1 or isinstance(error, StoppedError):
                 for item in prepared:
-                    self._fail(item.job, error)
+                    self._ends.fail(item.job, error)
                 return []
         else:
             return prepared
@@ -219,7 +221,7 @@ class IndexingService:
                 job.end("lost")
             item.report(SAVING, "saving")
             if saved := self._steps.keep(item):
-                self._done(job, saved)
+                self._ends.done(job, saved)
 
     def _warm_up(self) -> None:
         warm_up = getattr(self._model, "warm_up", None)
@@ -246,88 +248,12 @@ class IndexingService:
         self._new_stop.clear()
         return was_woken
 
-    # ── the end of a job ──
-
     def _guarded(self, job: RunningJob, step: Callable[[], None]) -> None:
         """The edge: whatever goes wrong with one file ends that file's job, and the next one goes on."""
         try:
             step()
         except Exception as error:  # noqa: BLE001 the edge of a thread
-            self._fail(job, error)
-
-    def _done(self, job: RunningJob, saved: SaveResult) -> None:
-        document = saved.document
-        result: dict[str, Any] = {
-            "status": saved.status,
-            "document_id": document.id,
-            "pages": document.pages,
-            "segments": document.segments,
-            "tokens": job.tokens,
-            "seconds": job.seconds,
-            "warnings": list(document.warnings),
-        }
-        reason = ""
-        if saved.status == "duplicate":
-            result["duplicate_of"] = saved.duplicate_of
-            reason = f"same content as {saved.duplicate_of!r}"
-        elif saved.status == "unchanged":
-            reason = "already indexed; nothing was to be done"
-        self._settle(job, lambda: self._running.finish(job, "done", reason=reason, result=result))
-        logger.info("job %d: %s, %d segments in %.1f s", job.record.id, saved.status, document.segments, job.seconds)
-
-    def _fail(self, job: RunningJob, error: Exception) -> None:
-        if isinstance(error, StoppedError) or (job.ended_by and isinstance(error, FootnoteError)):
-            self._end_early(job)
-            return
-        if isinstance(error, PartsGoneError):
-            self._begin_again(job)
-            return
-        name = job.record.name
-        if isinstance(error, FootnoteError):
-            state, reason = getattr(error, "status", "failed"), str(error)
-        else:
-            logger.error("job %d failed unexpectedly", job.record.id, exc_info=error)
-            kind = type(error).__name__
-            state = "failed"
-            reason = f"{name!r} could not be indexed: something unforeseen happened ({kind}; see the log)"
-        result = {"status": state, "seconds": job.seconds}
-        self._settle(job, lambda: self._running.finish(job, state, reason=reason, result=result), forget_parts=True)
-
-    def _begin_again(self, job: RunningJob) -> None:
-        self._settle(job, lambda: self._running.release(job))
-        self._new_job.set()
-
-    def _end_early(self, job: RunningJob) -> None:
-        why = job.ended_by or ("closing" if self._closing.is_set() else "stopped")
-        if why == "stopped":
-            reason = f"{job.record.name!r} was stopped; nothing of it was kept in the index"
-            result = {"status": "stopped", "seconds": job.seconds}
-            self._settle(
-                job, lambda: self._running.finish(job, "stopped", reason=reason, result=result), forget_parts=True
-            )
-        elif why == "closing":
-            self._settle(job, lambda: self._running.release(job))
-        else:
-            self._settle(job, lambda: self._running.forget(job))
-
-    def _settle(self, job: RunningJob, write: Callable[[], None], *, forget_parts: bool = False) -> None:
-        """The end of a job, once: what comes after it changes nothing.
-
-        Where even this can't be written (disk full), the lease ends by itself and the job is tried again.
-        """
-        with job.ending:
-            if job.has_ended:
-                return
-            job.has_ended = True
-            job.stop.set()  # for its parts that are still on their way
-            try:
-                if forget_parts:
-                    self._steps.discard(job)
-                write()
-            except StorageError as error:
-                logger.warning("the end of job %d could not be kept: %s", job.record.id, error)
-                self._running.forget(job)
-        self._job_ended.set()
+            self._ends.fail(job, error)
 
 
 def _may_take_s(item: Prepared) -> float:
