@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from core.errors import FootnoteError
+from core.errors import FootnoteError, NotFoundError
 from core.records import DeletedDocument, DocumentRecord
 from pages.ui.boundary import guarded, notify, sentence
 from pages.ui.literal import escaped, literal, shortened
@@ -25,12 +26,12 @@ def way_back() -> str:
     return counted("delete.way_back", hours) if hours else t("delete.no_way_back")
 
 
-def say_deleted(documents: Sequence[DocumentRecord]) -> None:
+def say_deleted(documents: Sequence[DocumentRecord | DeletedDocument]) -> None:
     """On the library's next page: what was deleted, with a button that undoes it."""
     one = len(documents) == 1
     name = shortened(documents[0].name, _NAME_LENGTH) if one else ""
-    said = t("document.deleted", name=name) if one else t("delete.done", documents=counted("documents", len(documents)))
-    if get_services().library.undo_hours:
+    said = t("document.deleted", name=name) if one else _done(len(documents))
+    if documents and get_services().library.undo_hours:
         st.session_state[_UNDO] = (said, [document.id for document in documents])
     else:
         notify(said)
@@ -60,15 +61,12 @@ def draw_delete_many(*, collection: str | None, search: str, count: int) -> None
 
     @guarded
     def delete() -> None:
-        documents = library.documents(collection=collection, search=search)
         if whole:
-            library.delete_collection(collection)
+            delete_whole(collection)
             st.session_state.pop("list_collection", None)
         else:
-            for document in documents:
-                library.delete(document.id)
+            delete_each(library.documents(collection=collection, search=search))
             st.session_state.pop("document_search", None)
-        say_deleted(documents)
 
     documents = counted("documents", count)
     name = shortened(collection or "", _NAME_LENGTH)
@@ -79,6 +77,33 @@ def draw_delete_many(*, collection: str | None, search: str, count: int) -> None
     )
     label = t("delete.collection") if whole else t("delete.these")
     _draw_asking(f"delete_many_{collection}_{search}", label, f"{question} {way_back()}", delete)
+
+
+def delete_whole(name: str) -> None:
+    """Says what went with it, which may be more or less than the page had listed."""
+    library = get_services().library
+    before = {document.id for document in library.deleted()}
+    count = library.delete_collection(name)
+    if library.undo_hours:
+        say_deleted([gone for gone in library.deleted() if gone.collection == name and gone.id not in before])
+    else:
+        notify(_done(count))
+
+
+def delete_each(documents: Sequence[DocumentRecord]) -> None:
+    """Each by itself: one that is gone already keeps no other, and where it breaks off, what is gone can be undone."""
+    library = get_services().library
+    gone = []
+    try:
+        for document in documents:
+            with suppress(NotFoundError):
+                gone.append(library.delete(document.id))
+    finally:
+        say_deleted(gone)
+
+
+def _done(count: int) -> str:
+    return t("delete.done", documents=counted("documents", count))
 
 
 def draw_deleted() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.records import Problem
 from pages.ui.deleted import time_left
@@ -111,6 +112,34 @@ def test_a_collection_and_what_a_search_lists_are_deleted_and_undone_as_one(add,
     session.button(key="undo").click().run()
     assert len(names(services)) == 4
     assert not session.exception
+
+
+def _delete_boats_beside_another_window(whole: bool) -> None:
+    """A page of its own: in its first run, one of the boats that it has listed is deleted elsewhere."""
+    import streamlit as st
+
+    from pages.ui.deleted import delete_each, delete_whole, draw_undo
+    from pages.ui.session import get_services
+
+    if st.session_state.setdefault("first run", True):
+        st.session_state["first run"] = False
+        listed = get_services().library.documents(collection="boats")
+        get_services().library.delete(listed[1].id)
+        delete_whole("boats") if whole else delete_each(listed)
+    draw_undo()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_one_that_is_gone_already_keeps_no_other_from_being_deleted_and_undone(add, services, whole):
+    for number in range(3):
+        add(f"boat{number}.txt", f"The boat {number} is blue.", collection="boats")
+    elsewhere = names(services)[1]
+    page = AppTest.from_function(_delete_boats_beside_another_window, default_timeout=30, kwargs={"whole": whole}).run()
+    assert (names(services), "2 documents deleted." in words(page)) == ([], True)
+    page.button(key="undo").click().run()
+    assert len(names(services)) == 2
+    assert [document.name for document in services.library.deleted()] == [elsewhere]
+    assert not page.exception
 
 
 def test_one_that_can_not_come_back_is_said_and_the_others_do(add, visit, services):
