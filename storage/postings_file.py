@@ -4,8 +4,9 @@
     {"store": …, "generation": …, "stamp": …, "segments": …, "terms": …, "postings": …, "vocabulary": …, "sha256": …}\\n
     ids, lengths, starts, rows, counts (little-endian), then the vocabulary, a JSON list: term number n is the n-th
 
-Term n lies in rows[starts[n]:starts[n + 1]]. The file is data that anybody may have written: every number is checked
-before it is used, and what doesn't fit is not read.
+Term n lies in rows[starts[n]:starts[n + 1]], ascending. The file is data that anybody may have written: what
+contradicts itself is not read. That a segment holds these very terms is not checked: the checksum tells a damaged file,
+and whoever writes a wrong one with a right sum gets wrong hits of the keyword search.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ import numpy as np
 
 from core.domain import text_hash
 from core.text.postings import Postings, numbered_terms
-from core.text.postings_blocks import Block
+from core.text.postings_blocks import MOST_COUNTED, Block
 from storage.database import no_fault
 from storage.files import write_whole
 from storage.generation import Generation
 
 logger = logging.getLogger(__name__)
 
+_AT_ONCE = 1_000_000  # postings, so that checking them takes little memory
 _MAGIC = b"footnote postings 1\n"
 _ID, _LENGTH, _START, _ROW, _COUNT = (np.dtype(kind) for kind in ("<i8", "<i4", "<i8", "<i4", "u1"))
 
@@ -148,9 +150,26 @@ def _postings(header: PostingsHeader, body: memoryview) -> Postings:
         raise ValueError("its terms are out of order")
     if len(rows) and not (rows.min() >= 0 and rows.max() < len(ids)):
         raise ValueError("it names a segment that it doesn't hold")
+    _check_rows(starts, rows, counts, lengths)
     used = np.flatnonzero(sizes_of_terms).astype(np.int32)
     block = Block(ids, lengths, np.ones(len(ids), dtype=bool), used, np.append(starts[used], len(rows)), rows, counts)
     return Postings(vocabulary, (block,))
+
+
+def _check_rows(starts: np.ndarray, rows: np.ndarray, counts: np.ndarray, lengths: np.ndarray) -> None:
+    """raises ValueError: a term names a segment twice, or a segment's terms aren't as many as its length says."""
+    rises = np.diff(rows) > 0
+    inside = starts[(starts > 0) & (starts < len(rows))]
+    rises[inside - 1] = True  # from one term to the next
+    if not rises.all():
+        raise ValueError("the segments of a term are out of order")
+    held, is_least = np.zeros(len(lengths)), np.zeros(len(lengths), dtype=bool)
+    for begin in range(0, len(rows), _AT_ONCE):
+        piece = slice(begin, begin + _AT_ONCE)
+        held += np.bincount(rows[piece], weights=counts[piece], minlength=len(lengths))
+        is_least[rows[piece][counts[piece] == MOST_COUNTED]] = True
+    if ((held > lengths) | ((held < lengths) & ~is_least)).any():
+        raise ValueError("the terms of a segment aren't as many as it says")
 
 
 def _json(data: bytes) -> Any:

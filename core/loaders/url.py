@@ -136,7 +136,7 @@ class _PinnedHTTP(http.client.HTTPConnection):
 
 
 class _PinnedHTTPS(_PinnedHTTP):
-    default_port = http.client.HTTPS_PORT
+    default_port = http.client.HTTPS_PORT  # `http.client` asks for it where the address has no port
 
     def connect(self) -> None:
         super().connect()

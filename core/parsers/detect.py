@@ -88,7 +88,7 @@ def detect(data: bytes, file_name: str) -> Detected:
     else:
         _refuse_binary(data, name)
         kind = _text_kind(data, suffix)
-    return Detected(kind, _mismatch(kind, suffix, name))
+    return Detected(kind, _mismatch(kind, suffix))
 
 
 def needs_whole_file(head: bytes) -> bool:
@@ -179,7 +179,7 @@ def _is_page(start: str) -> bool:
     return re.search(r"<!doctype\s+html|<html[\s>]", start[:1024], re.IGNORECASE) is not None
 
 
-def _mismatch(kind: str, suffix: str, name: str) -> str:
+def _mismatch(kind: str, suffix: str) -> str:
     if suffix not in _BINARY_SUFFIXES or suffix[1:] == kind or suffix[:-1] + "x" == f".{kind}":
         return ""
     label = {"html": "HTML", "csv": "CSV", "pdf": "a PDF", "xml": "XML", "text": "plain text"}.get(kind, kind)

@@ -54,9 +54,7 @@ class FaissCache:
         if model is None or not self._has_vectors(connection, model):
             self._state = None
             return None
-        index = (
-            self._caught_up(connection, model) or self._from_file(connection, model) or self._built(connection, model)
-        )
+        index = self._caught_up(connection) or self._from_file(connection, model) or self._built(connection, model)
         self._state = _State(index, now)
         self._database.fault("vector index caught up")
         if self._unwritten >= WRITE_EVERY:
@@ -71,24 +69,22 @@ class FaissCache:
             [row.vector for row in rows], model.dimension
         )
 
-    def write(self) -> None:
-        """raises OSError; the old file stays."""
-        if self._state is not None and self._unwritten:
-            index, generation = self._state
-            fault = self._database.fault
-            write_index(self.path, index, generation, store=self._store, model_id=self._model_id, fault=fault)
-            self._unwritten = 0
-
     def try_to_write(self) -> None:
+        """What can't be written is only logged; the old file stays."""
+        if self._state is None or not self._unwritten:
+            return
+        names = {"store": self._store, "model_id": self._model_id}
         try:
-            self.write()
+            write_index(self.path, *self._state, **names, fault=self._database.fault)
         except OSError as error:
             logger.warning("the index file wasn't written: %s", storage_error(error, self._database.data_dir))
+        else:
+            self._unwritten = 0
 
     def forget(self) -> None:
         self._state, self._unwritten = None, 0
 
-    def _caught_up(self, connection: Connection, model: Row) -> FaissIndex | None:
+    def _caught_up(self, connection: Connection) -> FaissIndex | None:
         """The index in memory with the changes since; None where it has to be made anew."""
         if self._state is None:
             return None
@@ -114,7 +110,7 @@ class FaissCache:
         if found is None:
             return None
         self._state, self._unwritten = _State(*found), 0
-        index = self._caught_up(connection, model)
+        index = self._caught_up(connection)
         if index is not None and len(index.ids) != self._count(connection, model):
             logger.warning("the index file %s doesn't hold what the database does; it's built anew", self.path.name)
             return None

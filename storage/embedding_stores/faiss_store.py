@@ -16,7 +16,6 @@ from core.domain import EmbeddingMatch, EmbeddingSearchRequest
 from core.errors import ConfigError
 from core.filters import Filter
 from storage.database import Database
-from storage.database_errors import storage_error
 from storage.embedding_stores.arguments import NewEntry, many_entries, one_entry, one_id, what_to_remove
 from storage.embedding_stores.faiss_cache import FaissCache
 from storage.embedding_stores.faiss_index import EXACT_LIMIT
@@ -109,14 +108,6 @@ class FaissEmbeddingStore:
     def load(self) -> None:
         """Read or build the index now instead of at the first search."""
         self.count()
-
-    def save_index(self) -> None:
-        """Write the index file, if it's behind. raises StorageError; the old file stays."""
-        with self._cache.lock:
-            try:
-                self._cache.write()
-            except OSError as error:
-                raise storage_error(error, self._database.data_dir) from error
 
     def close(self) -> None:
         """Write the index file, so that the next start needn't build it. What can't be written is only logged."""

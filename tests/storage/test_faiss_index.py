@@ -96,6 +96,6 @@ def test_the_kind_follows_the_size_both_ways(tmp_path):
                      lambda: store.remove_all(ids[:60]), lambda: store.remove_all(ids[60:90])):  # fmt: skip
             step()
             store.load()
-            store.save_index()
+            store.close()
             kinds.append(next((tmp_path / "index").iterdir()).read_bytes().split(b'"kind": "')[1].split(b'"')[0])
         assert kinds == [b"exact", b"8bit", b"8bit", b"exact"]

@@ -107,11 +107,6 @@ def save_in_parts(world: World) -> None:
     world.documents.publish(finished_document(LONG, "long.txt"))
 
 
-def save_index(world: World) -> None:
-    world.store.load()
-    world.store.save_index()
-
-
 OPERATIONS: dict[str, Callable[[World], object]] = {
     "upload": lambda world: world.library.add_bytes("new.txt", LONG.encode()),
     "ingest": lambda world: save(world, SHORT),
@@ -129,7 +124,6 @@ OPERATIONS: dict[str, Callable[[World], object]] = {
     "answer": lambda world: world.conversations.update_message(2, text="x" * 200_000, state="complete"),
     "setting": lambda world: world.settings.save("seed", 7),
     "collection": lambda world: world.documents.add_collection("boats"),
-    "index_file": save_index,
 }
 
 

@@ -84,6 +84,19 @@ def with_numbers(name, values):
     return change
 
 
+def with_one_term_twice_in_a_segment(header, body):
+    """All postings belong to the first term and the first segment, which is as long as that makes it."""
+    size, terms = header["postings"], header["terms"]
+    for name, values in (
+        ("lengths", [size] + [0] * (header["segments"] - 1)),
+        ("starts", [0] + [size] * terms),
+        ("rows", [0]),
+        ("counts", [1]),
+    ):
+        with_numbers(name, values)(header, body)
+    return header, body
+
+
 def with_header(**values):
     return lambda header, body: (header | values, body)
 
@@ -97,6 +110,9 @@ def with_header(**values):
         with_numbers("starts", [1 << 40]),
         with_numbers("rows", [1 << 30]),
         with_numbers("rows", [-1]),
+        with_one_term_twice_in_a_segment,
+        with_numbers("lengths", [3, 0, 2, 2]),
+        with_numbers("lengths", [2, 0, 2, 1]),
         with_numbers("counts", [0]),
         with_header(segments=1 << 39),
         with_header(segments=-1),

@@ -94,7 +94,7 @@ def test_h09_each_finds_what_the_other_committed_at_its_next_search(folder):
                 assert [count(mine), count(theirs), other("count", mine), other("count", theirs)] == [0] * 4
             else:
                 documents.save(new_document(f"text {mine}", mine))  # unchanged
-                store.save_index()
+                store.close()
         store.close()
         other.close()
         assert SqliteMaintenance(database, files, model_id=MODEL).check() == []
