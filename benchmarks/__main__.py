@@ -107,7 +107,7 @@ def _offered(folder: Path, sets: list[BenchSet]) -> dict[str, Any]:
     """What a `measure` may ask for: the folder of sets, and the corpora whose words have blanks between them."""
     first = sorted(sets, key=lambda one: one.name != INGESTED)
     spaced = [one for one in first if one.characters < 20 * sum(len(entry.text.split()) for entry in one.entries)]
-    return {"sets": str(folder), "bench": str(folder), "corpus": [str(folder / one.name) for one in spaced]}
+    return {"sets": str(folder), "corpus": [str(folder / one.name) for one in spaced]}
 
 
 def _title(name: str, title: str, began: float) -> None:

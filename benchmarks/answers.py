@@ -1,6 +1,6 @@
 """How often is the gold answer in the reply when the app itself searches and answers, with the real model?
 
-    python benchmarks/answers.py --bench DIR --data DIR --out FILE.jsonl [--count 30]
+    python benchmarks/answers.py --sets DIR --data DIR --out FILE.jsonl [--count 30]
 
 DIR holds question sets (`xquad_en`, `squad2_en`). Each corpus gets a data folder of its own; `count` answerable
 questions of each set, evenly spread, are asked in a conversation of their own. Score: a gold answer in the reply after
@@ -36,7 +36,7 @@ def main() -> None:
         for name in SETS:
             services = build_services(Settings(data=arguments.data / name))
             try:
-                for row in _asked(services, arguments.bench / name, arguments.count, done):
+                for row in _asked(services, arguments.sets / name, arguments.count, done):
                     out.write(json.dumps({"set": name, **row}, ensure_ascii=False) + "\n")
                     out.flush()
             finally:
@@ -89,7 +89,7 @@ def summarise(out: Path) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", type=Path, required=True)
+    parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=30)

@@ -43,7 +43,7 @@ def _install(venv: Path) -> None:
     command = [str(pip_install.venv_python(venv)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     command += ["--progress-bar=off", "-r", str(FILES[0]), "-c", str(FILES[1]), *pip_install.torch_options()]
     log, began = venv / "setup.log", time.monotonic()
-    print("Installing what Footnote is compared with into .venv-bench (1.6 GB, once).", flush=True)
+    print("Installing what Footnote is compared with into .venv-bench (1.8 GB, once).", flush=True)
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:

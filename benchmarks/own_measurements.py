@@ -68,7 +68,7 @@ def run(name: str, offered: Mapping[str, Any]) -> dict[str, Any]:
 def accepted(function: Any, offered: Mapping[str, Any]) -> dict[str, Any]:
     """The offered arguments that a function takes; text becomes a path where the function says that it wants one.
 
-    `accepted(measure, {"bench": "sets", "other": 1})` gives {"bench": Path("sets")} for `def measure(bench: Path)`.
+    `accepted(measure, {"sets": "mine", "other": 1})` gives {"sets": Path("mine")} for `def measure(sets: Path)`.
     """
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():

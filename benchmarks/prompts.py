@@ -1,6 +1,6 @@
 """Which wording of the prompt gives most right answers and refuses what isn't there? Measured, not guessed.
 
-    python benchmarks/prompts.py --bench DIR --model FILE.gguf --out FILE.jsonl [--part choose] [--variants a,b]
+    python benchmarks/prompts.py --sets DIR --model FILE.gguf --out FILE.jsonl [--part choose] [--variants a,b]
 
 DIR holds question sets (`xquad_en`, `squad2_en`, `squad2_unanswerable`: corpus.jsonl, queries.jsonl, qrels.tsv). Each
 question gets its gold passage and the three best others by BM25, in an order that depends on the question only.
@@ -118,7 +118,7 @@ def main() -> None:
         # Those that begin alike, together: the model reads the passages once.
         alike = itertools.groupby(names, key=lambda name: VARIANTS[name][:2])
         for group in [list(group) for _, group in alike]:
-            for question in questions(arguments.bench, arguments.part):
+            for question in questions(arguments.sets, arguments.part):
                 for name in group:
                     if (arguments.part, name, question["id"]) not in done:
                         row = {"part": arguments.part, "variant": name, **_answer(model, name, question)}
@@ -151,27 +151,27 @@ def _answer(model, name: str, question: dict) -> dict:
     }
 
 
-def questions(bench: Path, part: str) -> list[dict]:
+def questions(sets: Path, part: str) -> list[dict]:
     """`choose`: 20 of each set; `report`: 20 others of each; `languages`: 6 Japanese, 6 Chinese over English."""
     if part == "languages":
-        return [*_take(bench, "jsquad_ja", 0, 6), *_take(bench, "xquad_zh2en", 0, 6)]
+        return [*_take(sets, "jsquad_ja", 0, 6), *_take(sets, "xquad_zh2en", 0, 6)]
     offset = 0 if part == "choose" else 20
     taken = zip(
-        _take(bench, "xquad_en", offset, 20),
-        _take(bench, "squad2_en", offset, 20),
-        _take(bench, "squad2_unanswerable", offset, 20, answerable=False),
+        _take(sets, "xquad_en", offset, 20),
+        _take(sets, "squad2_en", offset, 20),
+        _take(sets, "squad2_unanswerable", offset, 20, answerable=False),
         strict=True,
     )
     return [question for three in taken for question in three]
 
 
-def _take(bench: Path, name: str, offset: int, count: int, *, answerable: bool = True) -> list[dict]:
-    corpus = {row["id"]: row["text"] for row in rows_of(bench / name / "corpus.jsonl")}
+def _take(sets: Path, name: str, offset: int, count: int, *, answerable: bool = True) -> list[dict]:
+    corpus = {row["id"]: row["text"] for row in rows_of(sets / name / "corpus.jsonl")}
     relevant = {}
-    for line in (bench / name / "qrels.tsv").read_text().splitlines()[1:]:
+    for line in (sets / name / "qrels.tsv").read_text().splitlines()[1:]:
         query, entry, _ = line.split("\t")
         relevant.setdefault(query, entry)
-    asked = [row for row in rows_of(bench / name / "queries.jsonl") if row.get("answerable", True) is answerable]
+    asked = [row for row in rows_of(sets / name / "queries.jsonl") if row.get("answerable", True) is answerable]
     step = len(asked) // 40
     index = Bm25(corpus)
     taken = []
@@ -250,7 +250,7 @@ def rows_of(path: Path) -> list[dict]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", type=Path, required=True)
+    parser.add_argument("--sets", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--part", choices=["choose", "report", "languages"], default="choose")

@@ -52,8 +52,7 @@ class Contest:
             return {"failed": "its environment is missing"}
         with tempfile.TemporaryDirectory(prefix="bench-") as kept:
             work = Path(kept)
-            job = self._job(entrant, folder, work / "own", questions)
-            (work / "own").mkdir()
+            job = self._job(entrant, folder, questions)
             (work / "job.json").write_text(json.dumps(job), encoding="utf-8")
             command = [
                 str(python),
@@ -73,7 +72,7 @@ class Contest:
         found["peak_mb"] = {name: watched.peak_mb(span) for name, span in spans.items()}
         return found
 
-    def _job(self, entrant: Entrant, folder: Path, work: Path, questions: Sequence[str]) -> Row:
+    def _job(self, entrant: Entrant, folder: Path, questions: Sequence[str]) -> Row:
         model_folder = self._model_folder()
         return {
             "module": entrant.module,
@@ -81,7 +80,6 @@ class Contest:
             "model": str(model_folder) if entrant.is_peer else self.model,
             "tokenizer": _tokenizer(model_folder),
             "folder": str(folder),
-            "work": str(work),
             "questions": list(questions),
         }
 

@@ -207,12 +207,12 @@ def test_own_figures_are_printed_flat_and_rows_as_tables():
 
 
 def test_a_measurement_gets_the_arguments_that_it_takes():
-    def measure(bench: Path, files: list[Path], count: int = 3) -> dict:
+    def measure(sets: Path, files: list[Path], count: int = 3) -> dict:
         return {}
 
-    offered = {"bench": "a", "files": ["b", "c"], "count": 5, "other": 1}
+    offered = {"sets": "a", "files": ["b", "c"], "count": 5, "other": 1}
     found = own_measurements.accepted(measure, offered)
-    assert found == {"bench": Path("a"), "files": [Path("b"), Path("c")], "count": 5}
+    assert found == {"sets": Path("a"), "files": [Path("b"), Path("c")], "count": 5}
 
 
 def test_one_command_prints_and_writes_what_it_measured(tmp_path, capsys):

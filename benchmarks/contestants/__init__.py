@@ -3,7 +3,7 @@
 A contestant's file holds one class `Contestant`:
 
     PACKAGES                      names of the packages whose versions are told
-    Contestant(model, work, **)   loads the embedding model; `work` is an empty folder of its own
+    Contestant(model, **)         loads the embedding model
     ingest(folder)                files to searchable, as its documentation shows it; returns the number of segments
     retrievers()                  name -> f(question, limit) -> file names of the segments found, best first
     default                       the retriever that one gets without choosing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from core.settings import Settings
 class Contestant:
     PACKAGES = ("faiss-cpu", "sentence-transformers", "pymupdf", "torch")
 
-    def __init__(self, model: str, work: Path, precision: str = "auto") -> None:
-        settings = Settings.load(data=work / "data", embedding_model=model, embedding_precision=precision)
+    def __init__(self, model: str, precision: str = "auto") -> None:
+        self._data = tempfile.TemporaryDirectory(prefix="bench-data-")
+        settings = Settings.load(data=Path(self._data.name), embedding_model=model, embedding_precision=precision)
         self._services = build_services(settings)
         self.default = settings.retriever
         model_id = self._services.search.embedding_model.model_id
@@ -51,3 +53,4 @@ class Contestant:
 
     def close(self) -> None:
         self._services.close()
+        self._data.cleanup()

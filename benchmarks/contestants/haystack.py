@@ -35,7 +35,7 @@ class Contestant:
     PACKAGES = ("haystack-ai", "sentence-transformers-haystack", "pypdf", "torch")
     default = "vector"
 
-    def __init__(self, model: str, work: Path) -> None:
+    def __init__(self, model: str) -> None:
         self._document_embedder = SentenceTransformersDocumentEmbedder(model=model, progress_bar=False)
         self._text_embedder = SentenceTransformersTextEmbedder(model=model, progress_bar=False)
         self._document_embedder.warm_up()

@@ -37,7 +37,7 @@ class Contestant:
     )
     default = "vector"
 
-    def __init__(self, model: str, work: Path) -> None:
+    def __init__(self, model: str) -> None:
         self._embeddings = HuggingFaceEmbeddings(model_name=model)
         self.precision = str(self._embeddings._client.dtype).removeprefix("torch.")
 

@@ -36,7 +36,7 @@ class Contestant:
     )
     default = "vector"
 
-    def __init__(self, model: str, work: Path, store: str = "default") -> None:
+    def __init__(self, model: str, store: str = "default") -> None:
         Settings.embed_model = HuggingFaceEmbedding(model_name=model)
         self.precision = str(Settings.embed_model._model.dtype).removeprefix("torch.")
         Settings.llm = MockLLM()  # nothing asks it; without one the library wants a key of OpenAI's

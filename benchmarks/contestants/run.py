@@ -37,7 +37,7 @@ def run(contestant_class: type, job: dict[str, Any]) -> dict[str, Any]:
     """Load, ingest, ask; times in seconds, of questions in milliseconds."""
     phases = Phases()
     with phases("load"):
-        contestant = contestant_class(job["model"], Path(job["work"]), **job.get("options", {}))
+        contestant = contestant_class(job["model"], **job.get("options", {}))
         contestant.embed("warm-up")
     try:
         with phases("ingest"):
