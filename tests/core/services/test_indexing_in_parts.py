@@ -237,7 +237,7 @@ def test_a_long_stretch_without_a_word_belongs_to_what_follows(tmp_path):
         assert_whole(parts, "blank.txt", data)
 
 
-def test_a_stop_in_the_middle_of_a_long_file_forgets_its_parts(tmp_path):
+def test_a49_a_stop_in_the_middle_of_a_long_file_keeps_no_half_document(tmp_path):
     with opened(tmp_path / "data", SlowModel(seconds=0.05)) as parts:
         parts.indexing.start()
         job = parts.library.add_bytes("long.txt", LONG.encode())
@@ -282,7 +282,7 @@ def test_equal_segments_of_different_files_are_embedded_once(tmp_path):
     assert len(model.texts) == len(set(model.texts))
 
 
-def test_progress_of_a_long_pdf_names_the_page_and_only_grows(tmp_path):
+def test_a49_progress_of_a_long_pdf_is_visible_names_the_page_and_only_grows(tmp_path):
     with opened(tmp_path / "data", SlowModel(seconds=0.3)) as parts:
         parts.indexing.start()
         job = parts.library.add_bytes("long.pdf", pdf())
