@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.ui.session import HOLDER, ServicesHolder
+from core.chat_models.opening import open_chat_model
+from pages.ui.session import ServicesHolder, get_services
 from tests.app.conftest import wait_until
 
 POLICY = "Guests can cancel until 48 hours before arrival. After that a fee of 25 euros applies."
@@ -277,9 +280,26 @@ def test_f16_an_unexpected_error_is_a_log_id(visit, caplog, monkeypatch, page):
         assert secret not in words(session)
 
 
-def test_e11_two_sessions_that_open_at_once_share_one_set_of_services(environment, visit):
-    session = visit()
-    assert not session.exception
-    first = HOLDER.get()
-    with ThreadPoolExecutor(4) as pool:
-        assert {id(found) for found in pool.map(lambda _: HOLDER.get(), range(8))} == {id(first)}
+def test_e11_sessions_that_open_at_the_same_instant_load_one_model(environment, visit, monkeypatch):
+    opened, instant = [], threading.Barrier(3)
+
+    def open_slowly(name, *args, **options):
+        opened.append(name)
+        time.sleep(0.2)
+        return open_chat_model(name, *args, **options)
+
+    def arrive():
+        instant.wait()
+        return get_services()
+
+    # Counted where the services ask for the model.
+    monkeypatch.setattr("core.bootstrap.open_chat_model", open_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        others = [pool.submit(arrive) for _ in range(2)]
+        instant.wait()
+        session = visit()
+        found = {id(other.result()) for other in others}
+    assert not session.exception and not session.error
+    wait_until(lambda: get_services().chat.model_state().state == "ready")
+    assert found == {id(get_services())}
+    assert opened == ["echo"]
