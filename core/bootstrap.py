@@ -120,7 +120,9 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             segments=SqliteSegmentReader(database),
         )
         limits = settings.parse_timeout_s, settings.parse_memory_mb
-        reader = opened.enter_context(ParsingWorker(*limits, is_busy=lambda: gate.is_answering))
+        reader, passing = (
+            opened.enter_context(ParsingWorker(*limits, is_busy=lambda: gate.is_answering)) for _ in range(2)
+        )
         indexing = IndexingService(
             documents,
             files,
@@ -128,6 +130,7 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             reader,
             model,
             gate=gate,
+            passing=passing,
             pipeline=pipeline_of(settings),
             each_hour=partial(documents.purge_deleted, older_than_s=settings.undo_hours * 3600),
         )

@@ -380,7 +380,9 @@ class JobStore(Protocol):
 
     def add(self, kind: str, name: str, payload: Mapping[str, Any], *, batch: str = "") -> JobRecord: ...
 
-    def claim(self, owner: str, *, lease_s: float, batch: str | None = None) -> JobRecord | None: ...
+    def claim(
+        self, owner: str, *, lease_s: float, batch: str | None = None, most_bytes: int | None = None
+    ) -> JobRecord | None: ...
 
     def heartbeat(self, job_id: int, owner: str, *, lease_s: float) -> bool:
         """False: the lease was lost to somebody else; stop working on it."""

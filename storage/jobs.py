@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, insert, or_, select, update
 
 from core.errors import ConfigError, NotFoundError
 from core.records import JOB_ENDED, JobRecord
@@ -55,15 +55,20 @@ class SqliteJobStore:
             job_id = connection.execute(insert(jobs).values(**values)).inserted_primary_key[0]
             return _record(_row(connection, job_id))
 
-    def claim(self, owner: str, *, lease_s: float, batch: str | None = None) -> JobRecord | None:
-        """The oldest job that nobody runs, now owned; None where there is none."""
+    def claim(
+        self, owner: str, *, lease_s: float, batch: str | None = None, most_bytes: int | None = None
+    ) -> JobRecord | None:
+        """The oldest job that nobody runs, now owned; None where there is none.
+
+        most_bytes  of its file; larger ones are left to others
+        """
         # Looking takes no lock: an idle worker asks again and again, beside people who write.
         with self._database.read() as connection:
-            if connection.execute(_free(self._clock(), batch)).first() is None:
+            if connection.execute(_free(self._clock(), batch, most_bytes)).first() is None:
                 return None
         with self._database.write("job claimed") as connection:
             now = self._clock()  # a lease that began before the wait for the lock might be over already
-            query = _free(now, batch)
+            query = _free(now, batch, most_bytes)
             while row := connection.execute(query).one_or_none():
                 if row.state == "waiting" or (row.attempts < MAX_ATTEMPTS and not row.stop_requested):
                     values = {"state": "running", "owner": owner, "lease_until": now + lease_s}
@@ -175,10 +180,12 @@ class SqliteJobStore:
             return connection.execute(delete(jobs).where(jobs.c.state.in_(JOB_ENDED))).rowcount
 
 
-def _free(now: float, batch: str | None) -> Select:
+def _free(now: float, batch: str | None, most_bytes: int | None) -> Select:
     free = or_(jobs.c.state == "waiting", and_(jobs.c.state == "running", jobs.c.lease_until < now))
     if batch is not None:
         free = and_(free, jobs.c.batch == batch)
+    if most_bytes is not None:
+        free = and_(free, func.json_extract(jobs.c.payload, "$.size") <= most_bytes)
     return select(jobs).where(free).order_by(jobs.c.id).limit(1)
 
 

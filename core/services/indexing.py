@@ -39,6 +39,8 @@ _PUBLISHING_S = 60.0
 _AFTER_TROUBLE_S = 1.0
 # Many files are added, and end, at once; so long it waits for the next before it looks.
 _GATHER_S = 0.05
+# Files up to this size pass by one that is read in parts.
+_SHORT_FILE_BYTES = 5_000_000
 _CLOSE_TIMEOUT_S = 30.0
 
 
@@ -46,6 +48,7 @@ class IndexingService:
     """Runs ingest and reindex jobs of this data folder, together with other processes that do the same.
 
     gate         waits while an answer is being written
+    passing      reads short files while `reader` is in the middle of a long one; None: they wait for its end
     lease_s      a job whose process is gone is free again after so long; at once if that was on this computer and a
                  process starts
     poll_s       how often it looks for jobs that another process added
@@ -61,6 +64,7 @@ class IndexingService:
         model: EmbeddingModel,
         *,
         gate: ComputeGate | None = None,
+        passing: FileReader | None = None,
         pipeline: Pipeline | None = None,
         lease_s: float = 10.0,
         heartbeat_s: float = 3.0,
@@ -68,11 +72,16 @@ class IndexingService:
         each_hour: Callable[[], object] = lambda: None,
         hour_s: float = 3600.0,
     ) -> None:
-        self._jobs, self._reader, self._model = jobs, reader, model
+        self._jobs, self._model = jobs, model
+        self._readers = [reader] if passing is None else [reader, passing]
         self._needs_model = threading.Event()
         gate = gate or PriorityGate()
-        steps = (documents, files, reader, model, gate, pipeline or Pipeline())
-        self._steps = IndexingSteps(*steps, self._needs_model.set)
+        lanes = [
+            IndexingSteps(documents, files, each, model, gate, pipeline or Pipeline(), self._needs_model.set)
+            for each in self._readers
+        ]
+        self._steps, self._passing = lanes[0], lanes[1:]
+        self._in_long_file = threading.Event()
         self._embedding = EmbeddingSteps(documents, model, gate)
         self._running = RunningJobs(jobs, owner_name(), lease_s=lease_s, heartbeat_s=heartbeat_s, look_s=poll_s)
         self._poll_s = poll_s
@@ -98,7 +107,8 @@ class IndexingService:
                 return
             self._running.take_over_from_the_dead()
             for name, work in (
-                ("read", self._read_files),
+                ("read", lambda: self._read_files(self._steps)),
+                *(("pass", lambda steps=steps: self._pass_long_file(steps)) for steps in self._passing),
                 ("embed", self._embed_files),
                 ("save", self._save_files),
                 ("heartbeat", lambda: self._running.watch(self._closing, self._wait_for_stop)),
@@ -122,7 +132,8 @@ class IndexingService:
             thread.join(max(0.0, deadline - time.monotonic()))
         for job in self._running.all():
             self._ends.settle(job, lambda job=job: self._running.release(job))
-        self._reader.close()
+        for reader in self._readers:
+            reader.close()
 
     def wake(self) -> None:
         """Look now: a job was added, stopped or retried."""
@@ -150,10 +161,18 @@ class IndexingService:
 
     # ── threads ──
 
-    def _read_files(self) -> None:
+    def _pass_long_file(self, steps: IndexingSteps) -> None:
+        """What is short needn't wait for the end of a long file that was there before."""
         while not self._closing.is_set():
+            if self._in_long_file.wait(self._poll_s):
+                self._read_files(steps, most_bytes=_SHORT_FILE_BYTES, as_long_as=self._in_long_file.is_set)
+
+    def _read_files(
+        self, steps: IndexingSteps, *, most_bytes: int | None = None, as_long_as: Callable[[], bool] = lambda: True
+    ) -> None:
+        while as_long_as() and not self._closing.is_set():
             try:
-                job = self._running.claim()
+                job = self._running.claim(most_bytes=most_bytes)
             except StorageError as error:
                 logger.warning("no job could be taken: %s", error)
                 self._closing.wait(_AFTER_TROUBLE_S)
@@ -162,18 +181,24 @@ class IndexingService:
                 self._new_job.wait(self._poll_s)
                 self._new_job.clear()
             else:
-                self._guarded(job, lambda job=job: self._read_file(job))
+                self._guarded(job, lambda job=job: self._read_file(job, steps))
 
-    def _read_file(self, job: RunningJob) -> None:
+    def _read_file(self, job: RunningJob, steps: IndexingSteps) -> None:
         self._wait_for_twin(job)
-        outcome = self._steps.prepare(job, self._closing)
+        outcome = steps.prepare(job, self._closing)
         if isinstance(outcome, SaveResult):
             self._ends.done(job, outcome)
             return
-        for item in outcome:
-            if not self._handover.put(item):
-                return  # closing: close() releases the job
-            del item  # not in memory while the next part is read
+        try:
+            for item in outcome:
+                if steps is self._steps and not item.part.is_last:
+                    self._in_long_file.set()
+                if not self._handover.put(item):
+                    return  # closing: close() releases the job
+                del item  # not in memory while the next part is read
+        finally:
+            if steps is self._steps:
+                self._in_long_file.clear()
 
     def _wait_for_twin(self, job: RunningJob) -> None:
         """The same long content twice in a row: the second is linked to the first once that is there."""

@@ -84,9 +84,9 @@ class RunningJobs:
         self._lock = threading.Lock()
         self._running: dict[int, RunningJob] = {}
 
-    def claim(self, batch: str | None = None) -> RunningJob | None:
+    def claim(self, *, most_bytes: int | None = None) -> RunningJob | None:
         until = time.time() + self._lease_s  # at least: the lease begins when the store has waited for its turn
-        record = self._jobs.claim(self._owner, lease_s=self._lease_s, batch=batch)
+        record = self._jobs.claim(self._owner, lease_s=self._lease_s, most_bytes=most_bytes)
         if record is None:
             return None
         job = RunningJob(record, self._jobs, self._owner)

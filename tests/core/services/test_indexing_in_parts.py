@@ -122,6 +122,23 @@ def test_nobody_sees_a_part_before_the_whole_is_there(tmp_path):
         assert_whole(parts, "long.txt", LONG.encode())
 
 
+def test_a_short_file_passes_by_a_long_one(tmp_path):
+    """Added while a long file is in its middle, it's searchable before that; a long one waits for its turn."""
+    with (
+        ParsingWorker(60, 1024) as passing,
+        opened(tmp_path / "data", SlowModel(seconds=0.03), max_file_mb=20, passing=passing) as parts,
+    ):
+        parts.indexing.start()
+        first = parts.library.add_bytes("long.txt", LONG.encode() * 8)
+        wait_for(lambda: unfinished(parts, first) is not None)
+        other = parts.library.add_bytes("other.txt", LONG.encode() * 7)
+        short = parts.library.add_bytes("short.txt", b"The seal of pump 7 leaks.")
+        wrong = parts.library.add_bytes("wrong.pdf", b"")
+        wait_for(lambda: parts.jobs.get(short.id).state == "done" and parts.jobs.get(wrong.id).state == "failed")
+        assert parts.jobs.get(first.id).state == "running" and parts.jobs.get(other.id).state == "waiting"
+        assert [document.name for document in parts.library.documents()] == ["short.txt"]
+
+
 def test_parts_that_somebody_else_took_away_are_made_again(tmp_path):
     """Another process that reads the same bytes gives up, and forgets what both have kept."""
     with opened(tmp_path / "data", SlowModel(seconds=0.02)) as parts:
