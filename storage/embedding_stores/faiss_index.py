@@ -19,6 +19,7 @@ EXACT_LIMIT = 20_000
 _RANGE_MARGIN = 1.25
 # A rounding error of so many standard deviations doesn't happen.
 _SURE = 6.0
+_ROUNDING = 1e-6
 
 
 class FaissIndex:
@@ -47,8 +48,11 @@ class FaissIndex:
         """The largest number that a vector's number may be, up or down."""
         if self.kind == "exact":
             return 1.0
-        low, width = faiss.vector_to_array(self._index.sq.trained)
-        return float(min(-low, low + width))
+        # Asked by decoding: where PyMuPDF is loaded after FAISS, Python takes FAISS's vector of floats for one of its own.
+        codes = np.repeat(np.array([[0], [255]], dtype=np.uint8), self.dimension, axis=1)
+        first, last = self._index.sa_decode(codes)[:, 0].astype(float)
+        half_a_step = (last - first) / 255 / 2
+        return float(min(half_a_step - first, last + half_a_step))
 
     @property
     def error(self) -> float:
@@ -61,7 +65,7 @@ class FaissIndex:
         """Whether these vectors can be added without being cut off."""
         if self.kind == "exact" or not len(vectors) or not self._index.is_trained:
             return True
-        return float(np.abs(vectors).max()) <= self.reach
+        return float(np.abs(vectors).max()) <= self.reach + _ROUNDING
 
     def add(self, ids: np.ndarray, vectors: np.ndarray) -> None:
         """ids: shape (n,), int64, none of which is in the index; vectors: shape (n, dimension), float32, length 1."""

@@ -1,5 +1,8 @@
 """The index in 8 bits proposes, SQLite scores: what comes out is what comparing every vector gives."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,3 +102,14 @@ def test_the_kind_follows_the_size_both_ways(tmp_path):
             store.close()
             kinds.append(next((tmp_path / "index").iterdir()).read_bytes().split(b'"kind": "')[1].split(b'"')[0])
         assert kinds == [b"exact", b"8bit", b"8bit", b"exact"]
+
+
+def test_the_reach_is_known_in_a_process_that_loads_pymupdf_later():
+    """Both bring a vector of floats to Python, and the one that is loaded last gives its own to the other's callers."""
+    code = (
+        "import faiss, pymupdf\n"
+        "from storage.embedding_stores.faiss_index import FaissIndex\n"
+        "print(round(FaissIndex(8, '8 bits', reach=0.25).reach, 6))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "0.25\n", done.stderr
