@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from core.chat_models.llama_runtime import LlamaRuntime
-from core.chat_models.tuning import Tuning
+from core.chat_models.tuning import READ_BATCH, Tuning
 from core.protocols import StopSignal
 
 SAMPLE = (
@@ -19,8 +19,7 @@ SAMPLE = (
 CALIBRATION_TOKENS = 768  # context that it needs; over 512, from where llama.cpp computes one token in another way
 _WARM_UP = 32  # the first tokens pay for pages that are touched for the first time
 _FOR_THREADS = 96
-BATCHES = (64, 256, 128)
-_SAME = 1.05  # within this, the smaller batch: it needs less memory
+BATCHES = (64, READ_BATCH, 128)
 _CLEARLY = 1.1
 _SLOPE = 1e-4  # a token costs about so much more for each one before it
 _REPEATS = 6
@@ -49,7 +48,8 @@ class Calibration:
         reading = self._best(read_by)
         batch_by = {n: self._seconds_per_token(n, reading, stop) for n in BATCHES}
         best = min(batch_by.values())
-        batch = min(n for n, cost in batch_by.items() if cost <= best * _SAME)
+        # Another batch may round an answer to other words, so it has to be worth it.
+        batch = READ_BATCH if batch_by[READ_BATCH] <= best * _CLEARLY else min(batch_by, key=batch_by.get)
         write_by = {n: self._alone(n, stop) for n in self._candidates}
         writing = self._best(write_by)
         runtime.set_threads(write=writing, read=writing)

@@ -20,7 +20,7 @@ from core.chat_models.llama_sampling import Sampler, grammar_of
 from core.chat_models.prompt_tokens import PromptTokens
 from core.chat_models.reply_text import TURN_MARKERS, StopText, Utf8Pieces
 from core.chat_models.token_writer import TokenWriter, drafting_writer
-from core.chat_models.tuning import Tuning
+from core.chat_models.tuning import READ_BATCH, Tuning
 from core.domain import ChatDelta, ChatMessage, ChatRequest, TokenUsage
 from core.errors import ConfigError, ContextOverflowError, ModelError, StoppedError
 from core.protocols import StopSignal
@@ -49,7 +49,7 @@ class LlamaCppChatModel:
         context_tokens: int = 4096,
         threads: int = 0,
         gpu_layers: int = 0,
-        batch_tokens: int = 128,
+        batch_tokens: int = READ_BATCH,
         drafting: str = "auto",
         free_bytes: Callable[[], int] | None = None,
     ) -> None:
