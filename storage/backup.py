@@ -59,11 +59,8 @@ def write_backup(database: Database, files: LocalFileStore, target: Path) -> dic
     the database is damaged; nothing is left then
     """
     target = Path(target).absolute()
-    if target.exists():
-        raise StorageError(f"{target.name!r} exists already; choose another name for the backup")
-    if not target.parent.is_dir():
-        raise StorageError(f"there is no folder {str(target.parent)!r} for the backup {target.name!r}; make it first")
     with _errors(target.parent, "the backup"):
+        _refuse_target(target, database.data_dir)
         _sweep(target.parent, _PREFIX)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_PREFIX) as folder:
             # In a folder of its own: the person's name for it may be that of a file beside.
@@ -82,6 +79,21 @@ def write_backup(database: Database, files: LocalFileStore, target: Path) -> dic
     return counts
 
 
+def _refuse_target(target: Path, data_dir: Path) -> None:
+    """What lies among the data folder's own files would be taken for one of them, and removed by the next tidying."""
+    if target.exists():
+        raise StorageError(f"{target.name!r} exists already; choose another name for the backup")
+    if not target.parent.is_dir():
+        raise StorageError(f"there is no folder {str(target.parent)!r} for the backup {target.name!r}; make it first")
+    real, own = target.parent.resolve(), data_dir.resolve()
+    is_in_own_folder = own in (real, *real.parents) and own / "backups" not in (real, *real.parents)
+    if is_in_own_folder and (real != own or target.name.startswith(FILE_NAME)):
+        raise StorageError(
+            f"{target.name!r} would lie among the files that Footnote keeps itself; put the backup outside the data "
+            "folder, or into its folder 'backups'"
+        )
+
+
 def restore_backup(file: Path, data_dir: Path, *, fault: Callable[[str], None] = no_fault) -> dict[str, int]:
     """Unpack a backup into a folder that is empty or doesn't exist; returns the same counts.
 
@@ -92,9 +104,9 @@ def restore_backup(file: Path, data_dir: Path, *, fault: Callable[[str], None] =
     raises  StorageError or NewerDatabaseError, and the folder stays as it was
     """
     file, data_dir = Path(file).absolute(), Path(data_dir).absolute()
-    if data_dir.exists() and not data_dir.is_dir():
-        raise StorageError(f"{data_dir.name!r} is a file; restore into a new folder")
     with _errors(data_dir, "the restored data"):
+        if data_dir.exists() and not data_dir.is_dir():
+            raise StorageError(f"{data_dir.name!r} is a file; restore into a new folder")
         if data_dir.exists() and any(data_dir.iterdir()):
             raise StorageError(f"{data_dir.name!r} isn't empty; restore into a new folder, nothing is overwritten")
         is_database = _is_database(file)
@@ -185,6 +197,8 @@ def _originals(snapshot: _Snapshot, files: LocalFileStore, hashes: list[str]) ->
 
 def _is_database(file: Path) -> bool:
     try:
+        if file.exists() and not file.is_file():
+            raise StorageError(f"the backup {file.name!r} can't be read: it isn't a file")
         with file.open("rb") as stream:
             return stream.read(len(_SQLITE_FILE)) == _SQLITE_FILE
     except FileNotFoundError:

@@ -48,7 +48,7 @@ class FaissIndex:
         """The largest number that a vector's number may be, up or down."""
         if self.kind == "exact":
             return 1.0
-        # Asked by decoding: where PyMuPDF is loaded after FAISS, Python takes FAISS's vector of floats for one of its own.
+        # By decoding: where PyMuPDF is loaded after FAISS, Python takes FAISS's vector of floats for PyMuPDF's.
         codes = np.repeat(np.array([[0], [255]], dtype=np.uint8), self.dimension, axis=1)
         first, last = self._index.sa_decode(codes)[:, 0].astype(float)
         half_a_step = (last - first) / 255 / 2

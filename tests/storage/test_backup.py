@@ -399,3 +399,31 @@ def test_a_folder_that_is_missing_is_named(folder, tmp_path):
         pytest.raises(StorageError, match=r"no folder '.*nowhere' for the backup"),
     ):
         write_backup(database, LocalFileStore(folder), tmp_path / "nowhere" / "b.zip")
+
+
+@pytest.mark.parametrize(
+    "place", ["footnote.db-journal", "footnote.db-wal", "index/x.faiss", "originals/in.zip", "unused/a.zip"]
+)
+def test_a_backup_is_not_laid_among_the_files_that_footnote_keeps(folder, place):
+    (folder / place).parent.mkdir(exist_ok=True)
+    (folder / "footnote.db-wal").unlink(missing_ok=True)
+    with Database(folder) as database:
+        with pytest.raises(StorageError, match=r"exists already|put the backup outside the data folder"):
+            write_backup(database, LocalFileStore(folder), folder / place)
+        (folder / "backups").mkdir(exist_ok=True)
+        write_backup(database, LocalFileStore(folder), folder / "backups" / "a.zip")
+    assert not zipfile.is_zipfile(folder / place)
+
+
+def test_a_name_that_is_too_long_is_one_sentence(folder, backup, tmp_path):
+    with Database(folder) as database, pytest.raises(StorageError, match="too long"):
+        write_backup(database, LocalFileStore(folder), tmp_path / ("a" * 300))
+    with pytest.raises(StorageError, match="too long"):
+        restore_backup(backup, tmp_path / ("b" * 300))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="without a file that never ends")
+def test_what_never_ends_is_no_backup(tmp_path):
+    with pytest.raises(StorageError, match="the backup 'zero' can't be read: it isn't a file"):
+        restore_backup(Path("/dev/zero"), tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
