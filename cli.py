@@ -221,11 +221,16 @@ def evaluate(
 def check(repair: Annotated[bool, typer.Option(help="Mend what can be mended.")] = False) -> None:
     """Compare everything that is kept with everything else."""
     with services(look=False) as s:
-        problems = s.maintenance.check()
+        before = problems = s.maintenance.check()
         if repair and problems:
             problems = s.maintenance.repair(problems)
     found = [rows.problem_row(problem) for problem in problems]
-    show({"ok": not found, "problems": found}, "\n".join(row["message"] for row in found) or "all is well")
+    mended = [rows.problem_row(problem) for problem in before if problem not in problems]
+    lines = [*(f"mended: {row['message']}" for row in mended), *(row["message"] for row in found)]
+    show(
+        {"ok": not found, "problems": found} | ({"mended": mended} if repair else {}),
+        "\n".join(lines if found else [*lines, "all is well"]),
+    )
     raise typer.Exit(1 if found else 0)
 
 

@@ -19,6 +19,7 @@ from storage.text_use import half_visible_texts, hide_text, log_text_removed, or
 from storage.upkeep.losses import LOST_PLACES, LOST_SEGMENTS, LOST_TEXT, is_said, say
 
 _LOSS = {"no_segments": LOST_TEXT, "wrong_slices": LOST_PLACES, "lost_segments": LOST_SEGMENTS}
+_NAMED = 3  # documents in a sentence
 _HAS_SEGMENTS = select(segments.c.id).where(segments.c.text_id == texts.c.id).exists()
 
 
@@ -31,7 +32,9 @@ def texts_of_nothing(connection: Connection) -> Iterator[Problem]:
     if found := half_visible_texts(connection):
         yield Problem("half_visible", f"{len(found)} texts are shown in part, or shown and deleted")
     if found := _deleted_and_lost(connection):
-        yield Problem("lost_deleted", f"{len(found)} deleted documents have lost their text and can't be brought back")
+        names = ", ".join(repr(name) for _, name in found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
+        sentence = f"{len(found)} deleted documents have lost their text and can't be brought back ({names})"
+        yield Problem("lost_deleted", sentence + "; add their files again if they are wanted")
 
 
 def no_segments(connection: Connection) -> Iterator[Problem]:
@@ -77,7 +80,7 @@ def mend_visibility(database: Database) -> None:
 
 def forget_lost_deleted(database: Database) -> None:
     with database.write() as connection:
-        for piece in batched(_deleted_and_lost(connection)):
+        for piece in batched(document_id for document_id, _ in _deleted_and_lost(connection)):
             connection.execute(delete(deleted_documents).where(deleted_documents.c.id.in_(piece)))
 
 
@@ -108,9 +111,10 @@ def say_what_is_lost(database: Database, files: LocalFileStore) -> None:
 # ── inside ──
 
 
-def _deleted_and_lost(connection: Connection) -> list[int]:
-    query = select(deleted_documents.c.id).join(texts).where(~_HAS_SEGMENTS)
-    return list(connection.execute(query).scalars())
+def _deleted_and_lost(connection: Connection) -> list[tuple[int, str]]:
+    """(id, name)"""
+    query = select(deleted_documents.c.id, deleted_documents.c.name).join(texts).where(~_HAS_SEGMENTS)
+    return [(row.id, row.name) for row in connection.execute(query)]
 
 
 @dataclass
