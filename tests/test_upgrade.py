@@ -92,7 +92,9 @@ def test_h07_the_oldest_folder_opens_and_a_repair_says_what_it_lacks(folder, run
     assert [row["name"] for row in run(folder, "documents")[1]["documents"]] == ["staff.txt", "config.yaml"]
     status, found, _ = run(folder, "check")
     assert (status, {problem["kind"] for problem in found["problems"]} >= {"missing_original"}) == (1, True)
-    assert run(folder, "check", "--repair")[:2] == (0, {"ok": True, "problems": []})
+    status, found, _ = run(folder, "check", "--repair")
+    assert (status, found["ok"], found["problems"]) == (0, True, [])
+    assert {problem["kind"] for problem in found["mended"]} >= {"missing_original"}
     for row in run(folder, "documents")[1]["documents"]:
         assert row["warnings"] == ["its original file is lost; add the file again"]
     assert run(folder, "search", "Mira")[1]["results"][0]["document"] == "staff.txt"
