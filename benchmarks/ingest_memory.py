@@ -13,23 +13,20 @@ import argparse
 import os
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-import psutil
-
+from benchmarks.resident_memory import PeakMemory, resident
 from core.bootstrap import Services, build_services
 from core.settings import Settings
 
 _MB = 1_000_000
 _LIMIT_MB = 300
-_WATCH_EVERY_S = 0.05
 _PARAGRAPH_BYTES = 1_000  # more than the longest
 _WORDS = "pump valve seal water turn leaks north harbour winter ledger copper salt tower river bridge market".split()
 
@@ -81,45 +78,6 @@ def write_pdf(path: Path, pages: int) -> None:
                 words = " ".join(_WORDS[(number * 5 + line * place) % 16] for place in range(9))
                 page.insert_text((72, 72 + 14 * line), f"Line {line} of page {number}: {words}")
         document.save(path)
-
-
-class PeakMemory:
-    """Resident memory of this process and all below it, watched from a thread: `peak` in bytes."""
-
-    def __init__(self) -> None:
-        self.peak = resident()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="memory-watch", daemon=True)
-
-    def __enter__(self) -> PeakMemory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._end.wait(_WATCH_EVERY_S):
-            self.peak = max(self.peak, resident())
-
-
-def resident() -> int:
-    """Bytes. Pages that processes share count for each of them."""
-    return sum(_resident_of(process) for process in _tree())
-
-
-def _tree() -> Iterator[psutil.Process]:
-    this = psutil.Process()
-    yield this
-    yield from this.children(recursive=True)
-
-
-def _resident_of(process: psutil.Process) -> int:
-    try:
-        return process.memory_info().rss
-    except psutil.Error:  # it has just ended
-        return 0
 
 
 def _warm(services: Services) -> float:

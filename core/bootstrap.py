@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.chat_models.opening import open_chat_model
 from core.embedding_models.deferred import DeferredEmbeddingModel
@@ -23,7 +24,7 @@ from core.gate import PriorityGate
 from core.lazily import Lazily
 from core.parsing_worker.worker import ParsingWorker
 from core.pipeline import Pipeline
-from core.protocols import ComputeGate, ConversationStore, EmbeddingStore, JobStore
+from core.protocols import ComputeGate, ConversationStore, DocumentStore, EmbeddingStore, FileStore, JobStore
 from core.rag.query_transformers import QUERY_TRANSFORMERS
 from core.rag.retrievers import CONTENT_RETRIEVERS
 from core.registry import describe, lookup
@@ -41,6 +42,9 @@ from core.services.upkeep import UpkeepService
 from core.services.warm_up import WarmUp
 from core.settings import Settings
 from core.text.terms import index_terms
+
+if TYPE_CHECKING:
+    from storage.database import Database
 
 logger = logging.getLogger(__name__)
 
@@ -86,12 +90,9 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
     from storage.embedding_stores import EMBEDDING_STORES
     from storage.files import LocalFileStore
     from storage.jobs import SqliteJobStore
-    from storage.keyword_index import SqliteKeywordIndex
     from storage.maintenance import SqliteMaintenance
     from storage.measurements import SqliteMeasurementStore
-    from storage.segment_reader import SqliteSegmentReader
     from storage.settings import SqliteSettingsStore
-    from storage.vector_scores import SqliteVectorScores
 
     named = settings or Settings.load()
     with ExitStack() as opened:
@@ -104,37 +105,8 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
         documents = SqliteDocumentStore(database, files)
         jobs = SqliteJobStore(database)
         model = _embedding_model(settings)
-        store: Lazily[EmbeddingStore] = Lazily(
-            lambda: store_kind(database, model_id=model.model_id, dimension=model.dimension)
-        )
-        opened.callback(store.close)
-        keywords = SqliteKeywordIndex(database)
-        opened.callback(keywords.close)
-        search = SearchService(
-            settings,
-            store=store,
-            embedding_model=lambda: model,
-            keyword_index=keywords,
-            documents=documents,
-            vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
-            segments=SqliteSegmentReader(database),
-        )
-        limits = settings.parse_timeout_s, settings.parse_memory_mb
-        reader, passing = (
-            opened.enter_context(ParsingWorker(*limits, is_busy=lambda: gate.is_answering)) for _ in range(2)
-        )
-        indexing = IndexingService(
-            documents,
-            files,
-            jobs,
-            reader,
-            model,
-            gate=gate,
-            passing=passing,
-            pipeline=pipeline_of(settings),
-            each_hour=partial(documents.purge_deleted, older_than_s=settings.undo_hours * 3600),
-        )
-        opened.callback(indexing.close)
+        search = _search(settings, database, documents, model, store_kind, opened)
+        indexing = _indexing(settings, documents, files, jobs, model, gate, opened)
         library = LibraryService(
             documents,
             files,
@@ -156,16 +128,7 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             gate,
             run_jobs=indexing.run_until_idle,
         )
-        warm_up = WarmUp(
-            {
-                "search": lambda: search.search("warm-up"),
-                "filters": database.warm_filters,
-                "leftovers of crashes": upkeep.sweep,
-                "leftovers of changes": documents.sweep,
-                "deleted documents": library.sweep_deleted,
-                "look at the data folder": upkeep.look_after,
-            }
-        )
+        warm_up = _warm_up(search, database, documents, library, upkeep)
         opened.callback(warm_up.close)
         opened.callback(upkeep.close)
         return Services(
@@ -181,6 +144,82 @@ def build_services(settings: Settings | None = None, *, fault: Callable[[str], N
             warm_up,
             opened.pop_all(),
         )
+
+
+def _search(
+    settings: Settings,
+    database: Database,
+    documents: DocumentStore,
+    model: DeferredEmbeddingModel,
+    store_kind: Callable[..., EmbeddingStore],
+    opened: ExitStack,
+) -> SearchService:
+    from storage.keyword_index import SqliteKeywordIndex
+    from storage.segment_reader import SqliteSegmentReader
+    from storage.vector_scores import SqliteVectorScores
+
+    store: Lazily[EmbeddingStore] = Lazily(
+        lambda: store_kind(database, model_id=model.model_id, dimension=model.dimension)
+    )
+    opened.callback(store.close)
+    keywords = SqliteKeywordIndex(database)
+    opened.callback(keywords.close)
+    return SearchService(
+        settings,
+        store=store,
+        embedding_model=lambda: model,
+        keyword_index=keywords,
+        documents=documents,
+        vector_scores=Lazily(lambda: SqliteVectorScores(database, model_id=model.model_id)),
+        segments=SqliteSegmentReader(database),
+    )
+
+
+def _indexing(
+    settings: Settings,
+    documents: DocumentStore,
+    files: FileStore,
+    jobs: JobStore,
+    model: DeferredEmbeddingModel,
+    gate: PriorityGate,
+    opened: ExitStack,
+) -> IndexingService:
+    limits = settings.parse_timeout_s, settings.parse_memory_mb
+    reader, passing = (
+        opened.enter_context(ParsingWorker(*limits, is_busy=lambda: gate.is_answering)) for _ in range(2)
+    )
+    indexing = IndexingService(
+        documents,
+        files,
+        jobs,
+        reader,
+        model,
+        gate=gate,
+        passing=passing,
+        pipeline=pipeline_of(settings),
+        each_hour=partial(documents.purge_deleted, older_than_s=settings.undo_hours * 3600),
+    )
+    opened.callback(indexing.close)
+    return indexing
+
+
+def _warm_up(
+    search: SearchService,
+    database: Database,
+    documents: DocumentStore,
+    library: LibraryService,
+    upkeep: UpkeepService,
+) -> WarmUp:
+    return WarmUp(
+        {
+            "search": lambda: search.search("warm-up"),
+            "filters": database.warm_filters,
+            "leftovers of crashes": upkeep.sweep,
+            "leftovers of changes": documents.sweep,
+            "deleted documents": library.sweep_deleted,
+            "look at the data folder": upkeep.look_after,
+        }
+    )
 
 
 def _chat(

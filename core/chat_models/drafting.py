@@ -1,15 +1,15 @@
 """Guessing what an answer says next from what stands in the prompt: answers from documents quote them.
 
 The last two or three tokens are looked up in prompt and answer so far; what followed them there is the draft. The model
-then reads the draft together with the token before it, which takes hardly longer than that token alone, and says
-for each whether it would have chosen it itself (https://github.com/apoorvumang/prompt-lookup-decoding).
+then reads the draft together with the token before it, which takes less than one by one, and says for each whether it
+would have chosen it itself (https://github.com/apoorvumang/prompt-lookup-decoding).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-MOST_DRAFTED = 2  # llama.cpp computes up to three tokens at once exactly as it does one by one, and four in another way
+MOST_DRAFTED = 2  # llama.cpp computes two and three tokens at once alike, and four in another way
 _LENGTHS = (3, 2)  # tokens that must be the same before a draft is made, the longest first
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
+@cache
 def machine_name() -> str:
     """ "AMD EPYC 9354, 2 of 2 processors, llama.cpp 0.3.36": the same after a restart on the same machine."""
     every = os.cpu_count() or 1

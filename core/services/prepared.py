@@ -22,8 +22,8 @@ class Prepared:
 
     number         of the part among those that are kept; those without text aren't
     earlier_share  of the file, and earlier_pages, before this part
-    earlier_tokens embedded for the document before this part
     vectors        filled in by embedding, float32, shape (len(segments), dimension); None for a file that was stopped
+    tokens         embedded for this part; embedded: how many of its segments have a vector
     """
 
     job: RunningJob

@@ -17,22 +17,6 @@ from storage.tables import segments, texts, vectors
 from tests.storage.making import MODEL, new_document, vector_of
 
 
-@pytest.fixture
-def database(tmp_path):
-    with Database(tmp_path) as database:
-        yield database
-
-
-@pytest.fixture
-def files(database):
-    return LocalFileStore(database.data_dir)
-
-
-@pytest.fixture
-def store(database, files):
-    return SqliteDocumentStore(database, files)
-
-
 def counts(database):
     """Texts, and the segments and vectors that can be found."""
     found = select(func.count()).select_from(segments).where(segments.c.generation > 0)

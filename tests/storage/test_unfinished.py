@@ -24,22 +24,6 @@ from tests.storage.making import MODEL, finished_document, new_document, parts_o
 TEXT = "the cat is Mira\nher bed is red\nthe dog is Otto\nhis bone is big\nboth eat fish\n"
 
 
-@pytest.fixture
-def database(tmp_path):
-    with Database(tmp_path) as database:
-        yield database
-
-
-@pytest.fixture
-def files(database):
-    return LocalFileStore(database.data_dir)
-
-
-@pytest.fixture
-def store(database, files):
-    return SqliteDocumentStore(database, files)
-
-
 def build(store, text, *, lines=2, **changes):
     for part in parts_of(text, lines=lines, **changes):
         store.add_part(part)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.resident_memory import PeakMemory, resident
 from core.parsing_worker import ParsingWorker
 from tests.core.services.indexing_parts import opened
-from tests.core.services.resident_memory import PeakMemory, resident
 
 MB = 1_000_000
 

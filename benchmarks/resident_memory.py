@@ -1,4 +1,4 @@
-"""Resident memory of the test's process and all below it, in bytes."""
+"""Resident memory of this process and all below it, in bytes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import threading
 
 import psutil
 
+from benchmarks.watched_process import resident_bytes
+
 
 def resident() -> int:
     """Pages that processes share count for each of them."""
-    this = psutil.Process()
-    total = this.memory_info().rss
-    for child in this.children(recursive=True):
-        try:
-            total += child.memory_info().rss
-        except psutil.Error:  # it has just ended
-            continue
-    return total
+    return resident_bytes(psutil.Process())
 
 
 class PeakMemory:
